@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What generated code and the engine that runs it agree on. The code
+ * generator reads the offsets below; the engine fills the structs. A change
+ * here is a change of ABI_VERSION, which is part of every object's identity.
+ *
+ * A kernel is one function a variant:
+ *
+ *     void kernel(struct abi_block *block, uint32_t first, uint32_t end);
+ *
+ * which runs the warps first .. end-1 of one block, one after the other, each
+ * to its end. A kernel without barriers is called once with all its warps; a
+ * kernel with barriers is called once a warp, each call on a fiber of its
+ * own, and block->barrier switches fibers.
+ */
+#ifndef KILN_CPU_EXEC_ABI_H
+#define KILN_CPU_EXEC_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ABI_VERSION = 1,
+    ABI_WARP = 32,
+    ABI_MAX_THREADS = 1024,
+    ABI_MAX_WARPS = 32,
+    ABI_BARRIERS = 16
+};
+
+/* One launch; constant while it runs. */
+struct abi_launch {
+    const unsigned char *params; /* parameter block, param_bytes long,
+                                  * readable 8 bytes past its end */
+    unsigned char *data;         /* the module's global and constant
+                                  * variables in this context */
+    /* tid[d][t]: component d of the thread with linear index t; 1024 + 32
+     * entries each, those past the block's last thread repeat in step
+     * (t-th thread of an endless block), so that chunk loads stay in
+     * bounds and tid.x stays contiguous. */
+    const uint32_t *tid[3];
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t threads; /* block[0] * block[1] * block[2] */
+    uint32_t warps;
+    uint32_t static_shared;  /* bytes */
+    uint32_t dynamic_shared; /* bytes */
+    uint64_t grid_id;
+    const uint32_t *envreg; /* 32 words */
+};
+
+enum abi_barrier_kind {
+    ABI_BARRIER_SYNC,
+    ABI_BARRIER_ARRIVE, /* does not wait */
+    ABI_BARRIER_POPC,   /* value: threads of this warp with a true predicate;
+                         * the result is the sum over the block */
+    ABI_BARRIER_AND,    /* value: 1 when true for every thread of the warp */
+    ABI_BARRIER_OR      /* value: 1 when true for any thread of the warp */
+};
+
+/* Why generated code gives up: block->fault(). */
+enum abi_fault {
+    ABI_FAULT_TRAP = 1, /* trap: CUDA_ERROR_LAUNCH_FAILED (719) */
+    ABI_FAULT_ADDRESS,  /* an address no space has: 700 */
+    ABI_FAULT_ASSERT,   /* 710 */
+    ABI_FAULT_SYNC      /* warp operation that this engine cannot run: 719
+                         * with a log line */
+};
+
+/* One block on one worker. */
+struct abi_block {
+    const struct abi_launch *launch;
+    uint32_t ctaid[3];
+    uint32_t worker; /* %smid */
+    /* Base of the block's shared memory: the address space around it is
+     * reserved and inaccessible from shared - 2^31 to shared + 2^31 + 64 KiB
+     * but for the block's own bytes (rounded up to pages), so any signed
+     * 32-bit offset faults or is right. */
+    unsigned char *shared;
+    /* Frames of .local memory: that of thread t is local + t * stride. */
+    unsigned char *local;
+    uint64_t local_stride;
+    /* All warps that have not returned take part when threads is 0; else
+     * that many threads (a multiple of 32). Returns the reduction. */
+    uint32_t (*barrier)(struct abi_block *block, uint32_t warp, uint32_t id,
+                        uint32_t threads, uint32_t kind, uint32_t value);
+    /* Let the other warps of the block run once. */
+    void (*yield)(struct abi_block *block, uint32_t warp);
+    /* Does not return. */
+    void (*fault)(struct abi_block *block, uint32_t warp, uint32_t kind,
+                  uint64_t detail);
+    void *engine; /* the engine's own */
+};
+
+typedef void abi_kernel(struct abi_block *block, uint32_t first, uint32_t end);
+
+#define ABI_AT(type, field, offset)                                            \
+    _Static_assert(offsetof(struct type, field) == (offset), #field)
+ABI_AT(abi_launch, params, 0);
+ABI_AT(abi_launch, data, 8);
+ABI_AT(abi_launch, tid, 16);
+ABI_AT(abi_launch, grid, 40);
+ABI_AT(abi_launch, block, 52);
+ABI_AT(abi_launch, threads, 64);
+ABI_AT(abi_launch, warps, 68);
+ABI_AT(abi_launch, static_shared, 72);
+ABI_AT(abi_launch, dynamic_shared, 76);
+ABI_AT(abi_launch, grid_id, 80);
+ABI_AT(abi_launch, envreg, 88);
+ABI_AT(abi_block, launch, 0);
+ABI_AT(abi_block, ctaid, 8);
+ABI_AT(abi_block, worker, 20);
+ABI_AT(abi_block, shared, 24);
+ABI_AT(abi_block, local, 32);
+ABI_AT(abi_block, local_stride, 40);
+ABI_AT(abi_block, barrier, 48);
+ABI_AT(abi_block, yield, 56);
+ABI_AT(abi_block, fault, 64);
+#undef ABI_AT
+
+#endif
