@@ -40,7 +40,40 @@
     X(BF16X2, "bf16x2", 32, PACKED)                                            \
     X(TF32, "tf32", 32, FLOAT)                                                 \
     X(F32, "f32", 32, FLOAT)                                                   \
-    X(F64, "f64", 64, FLOAT)
+    X(F64, "f64", 64, FLOAT)                                                   \
+    /* Packed, and the element types that only cvt and mma name. */            \
+    X(U16X2, "u16x2", 32, PACKED)                                              \
+    X(S16X2, "s16x2", 32, PACKED)                                              \
+    X(U8X4, "u8x4", 32, PACKED)                                                \
+    X(S8X4, "s8x4", 32, PACKED)                                                \
+    X(F32X2, "f32x2", 64, PACKED)                                              \
+    X(E4M3X2, "e4m3x2", 16, PACKED)                                            \
+    X(E5M2X2, "e5m2x2", 16, PACKED)                                            \
+    X(E2M3X2, "e2m3x2", 16, PACKED)                                            \
+    X(E3M2X2, "e3m2x2", 16, PACKED)                                            \
+    X(E2M1X2, "e2m1x2", 8, PACKED)                                             \
+    X(UE8M0X2, "ue8m0x2", 16, PACKED)                                          \
+    X(E4M3X4, "e4m3x4", 32, PACKED)                                            \
+    X(E5M2X4, "e5m2x4", 32, PACKED)                                            \
+    X(E2M3X4, "e2m3x4", 32, PACKED)                                            \
+    X(E3M2X4, "e3m2x4", 32, PACKED)                                            \
+    X(E2M1X4, "e2m1x4", 16, PACKED)                                            \
+    X(E4M3, "e4m3", 8, FLOAT)                                                  \
+    X(E5M2, "e5m2", 8, FLOAT)                                                  \
+    X(E2M3, "e2m3", 6, FLOAT)                                                  \
+    X(E3M2, "e3m2", 6, FLOAT)                                                  \
+    X(E2M1, "e2m1", 4, FLOAT)                                                  \
+    X(UE8M0, "ue8m0", 8, FLOAT)                                                \
+    X(UE4M3, "ue4m3", 8, FLOAT)                                                \
+    X(U4, "u4", 4, UINT)                                                       \
+    X(S4, "s4", 4, SINT)                                                       \
+    X(B1, "b1", 1, BITS)                                                       \
+    X(B8X16, "b8x16", 128, PACKED)                                             \
+    X(B6X16_P32, "b6x16_p32", 128, PACKED)                                     \
+    X(B4X16_P64, "b4x16_p64", 128, PACKED)                                     \
+    X(TEXREF, "texref", 64, OPAQUE)                                            \
+    X(SAMPLERREF, "samplerref", 64, OPAQUE)                                    \
+    X(SURFREF, "surfref", 64, OPAQUE)
 
 enum ptx_type {
 #define PTX_TYPE_ENUM(name, text, bits, cls) PTX_##name,
@@ -55,7 +88,8 @@ enum ptx_type_class {
     PTX_CLASS_UINT,
     PTX_CLASS_SINT,
     PTX_CLASS_FLOAT,
-    PTX_CLASS_PACKED
+    PTX_CLASS_PACKED,
+    PTX_CLASS_OPAQUE
 };
 unsigned ptx_type_bits(enum ptx_type t);
 enum ptx_type_class ptx_type_class(enum ptx_type t);
@@ -91,7 +125,8 @@ enum ptx_mod {
 #undef MOD
     PTX_MOD_COUNT
 };
-_Static_assert(PTX_MOD_COUNT <= 192, "three words of modifiers");
+enum { PTX_MOD_WORDS = 4 };
+_Static_assert(PTX_MOD_COUNT <= 64 * PTX_MOD_WORDS, "words of modifiers");
 
 enum ptx_cmp { /* setp, set, slct: PTX ISA 9.3 */
     PTX_CMP_NONE,
@@ -145,6 +180,7 @@ enum ptx_round { /* .rn .rz .rm .rp, and the integer forms .rni ... */
     PTX_ROUND_RM,
     PTX_ROUND_RP,
     PTX_ROUND_RNA,
+    PTX_ROUND_RS, /* stochastic */
     PTX_ROUND_RNI,
     PTX_ROUND_RZI,
     PTX_ROUND_RMI,
@@ -203,7 +239,11 @@ struct ptx_var {
     uint8_t is_managed;
     uint8_t is_array;    /* was declared with [] or [N] */
     uint8_t is_pointer;  /* a parameter with .ptr */
-    uint8_t is_function; /* module scope: unused */
+    uint8_t ptr_space;   /* .ptr .global: enum ptx_space; 0: none named */
+    uint8_t is_unified; /* .attribute(.unified...) */
+    uint32_t ptr_align;  /* .ptr ... .align N */
+    uint32_t reg;        /* space REG (register parameters of .func): the
+                          * index into func->regs */
     uint32_t align;      /* bytes; natural unless .align */
     uint64_t size;       /* bytes; 0 for `.extern .shared x[]` */
     uint64_t offset;     /* parameters: byte offset in the parameter block.
@@ -221,6 +261,7 @@ struct ptx_init_ref {
     uint64_t at;
     uint8_t size;
     uint8_t generic; /* generic(sym) */
+    uint8_t shift;   /* 0xff00(sym): the byte at bit 8; size is 1 */
     const struct ptx_var *var;
     const struct ptx_func *func;
     int64_t addend;
@@ -246,30 +287,42 @@ enum ptx_operand_kind {
     PTX_OPERAND_ADDR_VAR, /* [var + ival]  (also ld.param of a parameter) */
     PTX_OPERAND_ADDR_INT, /* [ival] */
     PTX_OPERAND_VECTOR,  /* {a, b, ...}: count elements */
+    PTX_OPERAND_ADDR_LIST, /* [a, {b, c}]: textures, tensor maps; elems */
     PTX_OPERAND_TABLE    /* .branchtargets, .calltargets, .callprototype */
 };
 
+/* Fields that no kind needs at once share their place, so that a module of
+ * many instructions stays small: read only what the kind above names. */
 struct ptx_operand {
     enum ptx_operand_kind kind;
-    uint8_t negate;   /* !p */
-    uint8_t is_f32;   /* FLOAT: written as 0f */
-    uint8_t count;    /* VECTOR: elements */
-    uint8_t dim;      /* SREG; REG of vector type: 1 + element, 0 whole */
-    uint32_t reg;     /* index into func->regs */
+    uint8_t negate; /* !p */
+    uint8_t is_f32; /* FLOAT: written as 0f */
+    uint8_t count;  /* VECTOR, ADDR_LIST: elements */
+    uint8_t dim;    /* SREG; REG of vector type: 1 + element, 0 whole; REG of
+                     * a video instruction: PTX_PART_B0 ... */
+    union {
+        uint32_t reg;   /* index into func->regs */
+        uint32_t label; /* index into func->labels */
+    };
     enum ptx_sreg sreg;
-    int64_t ival;
-    uint64_t fbits;
-    const struct ptx_var *var;
-    const struct ptx_func *func;
-    const struct ptx_table *table;
-    uint32_t label;   /* index into func->labels */
-    struct ptx_operand *elems; /* VECTOR */
+    union {
+        int64_t ival;
+        uint64_t fbits;
+    };
+    union {
+        const struct ptx_var *var;
+        const struct ptx_func *func;
+        const struct ptx_table *table;
+        struct ptx_operand *elems; /* VECTOR, ADDR_LIST */
+    };
 };
+/* %r1.b0 ... %r1.h1, the parts that vadd and its kin select. */
+enum { PTX_PART_B0 = 16, PTX_PART_H0 = 32 };
 
 /* Operands in the order of the text, destinations first. `p|q` gives two
  * operands with insn->dst_count 2 (q absent: dst_count as without it; the
  * code generator looks at has_pair). */
-enum { PTX_MAX_OPERANDS = 8, PTX_MAX_TYPES = 4 };
+enum { PTX_MAX_OPERANDS = 8, PTX_MAX_TYPES = 6 };
 struct ptx_insn {
     enum ptx_op op;
     uint8_t type_count;
@@ -278,12 +331,13 @@ struct ptx_insn {
     uint8_t has_pair;  /* destination written as p|q */
     uint8_t vec;       /* .v2 .v4 .v8: 2, 4, 8; else 1 */
     enum ptx_space space;     /* of ld, st, atom, red, cvta, isspacep ... */
+    enum ptx_space space2;    /* a second one named: cp.async.shared.global */
     enum ptx_cmp cmp;
     enum ptx_sub sub;
     enum ptx_round round;
     enum ptx_type types[PTX_MAX_TYPES]; /* in the order of the text:
                                          * cvt.f32.s32 -> F32, S32 */
-    uint64_t mods[3];
+    uint64_t mods[PTX_MOD_WORDS];
     int32_t guard;  /* register of @p, or -1 */
     uint8_t guard_negate;
     unsigned line;  /* of the PTX text, from 1 */
@@ -329,6 +383,8 @@ struct ptx_func {
     uint8_t is_weak;
     uint8_t has_body;
     uint8_t noreturn;
+    uint8_t is_prototype; /* of a .callprototype; not in module->funcs */
+    const struct ptx_func *alias; /* .alias: run this one instead */
     struct ptx_var *params; /* parameters, offsets filled in */
     size_t param_count;
     struct ptx_var *results; /* of .func */
@@ -340,6 +396,8 @@ struct ptx_func {
     uint32_t minnctapersm;
     uint32_t maxnreg;
     uint32_t reqnctapercluster[3];
+    uint32_t maxclusterrank;
+    uint8_t explicitcluster;
     struct ptx_reg *regs;
     size_t reg_count;
     struct ptx_insn *insns;
