@@ -1,0 +1,50 @@
+# Shortcuts; the build itself is CMake's. P names a preset:
+# dev release asan tsan clang llvm19 fuzz.
+P ?= dev
+B = build/$(P)
+JOBS ?= $(shell nproc)
+
+build: $(B)/build.ninja
+	ninja -C $(B) -j $(JOBS)
+
+$(B)/build.ninja: CMakePresets.json tools/install-deps.sh
+	tools/install-deps.sh $(filter-out dev release asan tsan,$(P))
+	cmake --preset $(P)
+
+deps:
+	tools/install-deps.sh
+
+# The main job: compile an example kernel, run it, check the result.
+run: deps build
+	tools/run-example.sh $(B)
+
+check: deps build
+	tools/run-tests.sh $(B)
+
+check-long: deps build
+	KILN_TEST_LONG=1 tools/run-tests.sh $(B)
+
+# make bench ONLY="sgemm_tiled mandelbrot" RUNS=5
+bench:
+	tools/install-deps.sh bench
+	@test -f $(B)/build.ninja || cmake --preset $(P)
+	cmake -S . -B $(B) -DKILN_BENCH=ON
+	ninja -C $(B) -j $(JOBS)
+	tools/run-bench.sh $(B) $(ONLY)
+
+fuzz:
+	tools/install-deps.sh fuzz
+	cmake --preset fuzz
+	ninja -C build/fuzz -j $(JOBS)
+	fuzz/run.sh build/fuzz $(or $(SECONDS_EACH),60)
+
+format:
+	tools/format.sh
+
+tidy: build
+	run-clang-tidy -quiet -p $(B) -j $(JOBS) 'src/|cpu/|runtime/'
+
+clean:
+	rm -rf build
+
+.PHONY: build deps run check check-long bench fuzz format tidy clean
