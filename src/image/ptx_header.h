@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What PTX text says of itself before its first body: .version, .target,
+ * .address_size, and the names of its entries, found without parsing.
+ */
+#ifndef KILN_IMAGE_PTX_HEADER_H
+#define KILN_IMAGE_PTX_HEADER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+
+struct ptx_header {
+    uint16_t major; /* of .version */
+    uint16_t minor;
+    uint32_t sm;          /* of .target sm_NN; the highest when several */
+    char variant;         /* 'a', 'f' or 0 */
+    uint8_t address_size; /* 32 or 64; 32 when not stated */
+    uint8_t debug;        /* .target names debug */
+    uint32_t version_line;
+    uint32_t target_line;
+};
+
+/* Whether the bytes begin as PTX does for NVIDIA's driver: `.version` after
+ * white space and comments. */
+int ptx_looks(const void *text, size_t size);
+
+/* E_PTX with line, found and expected when .version or .target is missing or
+ * malformed. A NUL ends the text. */
+enum kiln_status ptx_header_read(const void *text, size_t size,
+                                 struct ptx_header *out,
+                                 struct kiln_error *err);
+
+/* Names of all .entry definitions and declarations, in order, in the arena.
+ * Comments and strings are skipped; nothing else is looked at. */
+enum kiln_status ptx_entry_names(const void *text, size_t size,
+                                 struct arena *arena, const char ***names,
+                                 size_t *count, struct kiln_error *err);
+
+#endif
