@@ -171,6 +171,14 @@ enum kiln_status driver_open_cpu(struct driver *d, struct kiln_error *err)
     return start(d, err);
 }
 
+enum kiln_status driver_open_file(struct driver *d, const char *path,
+                                  struct kiln_error *err)
+{
+    enum kiln_status st = load(d, path, err);
+
+    return st ? st : start(d, err);
+}
+
 enum kiln_status driver_open_default(struct driver *d, struct kiln_error *err)
 {
     struct kiln_error nvidia = {0}, cpu = {0};

@@ -34,6 +34,9 @@ enum kiln_status driver_open_nvidia(struct driver *d, struct kiln_error *err);
 /* Opens libkiln-cpu.so: KILN_CPU_DRIVER, else beside this code's own file or
  * in ../lib of it, else by the loader's path. */
 enum kiln_status driver_open_cpu(struct driver *d, struct kiln_error *err);
+/* Opens the driver of this file or name, NVIDIA's or Kiln's. */
+enum kiln_status driver_open_file(struct driver *d, const char *path,
+                                  struct kiln_error *err);
 /* NVIDIA's where it initialises and has a device, else the CPU driver. When
  * neither is there the error tells of both. */
 enum kiln_status driver_open_default(struct driver *d, struct kiln_error *err);
