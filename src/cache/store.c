@@ -139,10 +139,16 @@ int store_set_aside(struct cache *cache, const struct hash *name,
     if (inode && info.st_ino != inode)
         return 0; /* another process has healed it already */
     snprintf(place, sizeof place, "bad/%x", name->bytes[0] >> 4);
-    if (renameat(cache->root, path, cache->root, place) &&
-        (errno != ENOENT || store_make(cache, "bad") ||
-         renameat(cache->root, path, cache->root, place)))
-        return -1;
+    if (renameat(cache->root, path, cache->root, place)) {
+        if (errno == ENOENT) {
+            store_make(cache, "bad");
+        } else { /* a folder in the way of a file, or the reverse */
+            unlinkat(cache->root, place, 0);
+            unlinkat(cache->root, place, AT_REMOVEDIR);
+        }
+        if (renameat(cache->root, path, cache->root, place))
+            return -1;
+    }
     usage_add(cache, name, -(int64_t)usage_charge((uint64_t)info.st_size),
               -1);
     return 0;
@@ -340,8 +346,10 @@ int store_publish(struct cache *cache, const struct hash *name,
     memcpy(folder, path, 2);
     folder[2] = 0;
     error = name_it(cache->root, temporary, path);
-    if (error == ENOENT && !store_make(cache, folder))
-        error = name_it(cache->root, temporary, path);
+    if (error == ENOENT)
+        error = store_make(cache, folder)
+                    ? errno
+                    : name_it(cache->root, temporary, path);
     if (error == EEXIST && replace) {
         if (!fstatat(cache->root, path, &old, AT_SYMLINK_NOFOLLOW)) {
             charge -= (int64_t)usage_charge((uint64_t)old.st_size);
