@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cvt, PTX ISA 9.7.9.21: every pair of integer and float types. The source is
+ * the low bits of its register. Floats pass through f32, or through f64 where
+ * f32 cannot hold them; whatever is rounded twice is rounded to odd first.
+ */
+#include "cpu/jit/lower_rules.h"
+
+/* Integers: cut to the source type, saturate, extend as the source says. */
+LLVMValueRef lower_cvt_int(struct lower_op *o)
+{
+    struct lower *l = o->l;
+    enum ptx_type to = o->insn->types[0], from = o->insn->types[1];
+    unsigned db = ptx_type_bits(to), sb = ptx_type_bits(from);
+    int ds = lower_signed(to), ss = lower_signed(from);
+    LLVMValueRef v = lower_source(o, 0, sb);
+    if (lower_has(o, PTX_MOD_SAT)) {
+        uint64_t top = UINT64_MAX >> (64 - db + (unsigned)ds);
+        uint64_t source_top = UINT64_MAX >> (64 - sb + (unsigned)ss);
+        if (ss && !ds)
+            v = i_smax(l, v, k_int(v, 0));
+        else if (ss && db < sb)
+            v = i_smax(l, v, k_int(v, ~top));
+        if (top < source_top)
+            v = ss ? i_smin(l, v, k_int(v, top)) : i_umin(l, v, k_int(v, top));
+    }
+    return lower_width(l, v, db, ss);
+}
+
+/* The source as f32 or f64, flushed if .ftz says so. */
+static LLVMValueRef float_source(struct lower_op *o, unsigned i)
+{
+    enum ptx_type t = o->insn->types[o->insn->type_count - 1];
+    return lower_float_in(o, i, t);
+}
+
+static const char *integer_rounding(enum ptx_round round)
+{
+    switch (round) {
+    case PTX_ROUND_RNI:
+        return "llvm.roundeven";
+    case PTX_ROUND_RZI:
+        return "llvm.trunc";
+    case PTX_ROUND_RMI:
+        return "llvm.floor";
+    case PTX_ROUND_RPI:
+        return "llvm.ceil";
+    default:
+        return NULL;
+    }
+}
+
+/* Out of range saturates. NaN: 0 for integers of 32 bits and less from f32
+ * and less, else the integer's top bit alone (PTX ISA, cvt). */
+LLVMValueRef lower_cvt_float_int(struct lower_op *o)
+{
+    struct lower *l = o->l;
+    enum ptx_type to = o->insn->types[0], from = o->insn->types[1];
+    unsigned bits = ptx_type_bits(to);
+    const char *rounding = integer_rounding(o->insn->round);
+    LLVMValueRef x = float_source(o, 0);
+    if (rounding && o->insn->round != PTX_ROUND_RZI)
+        x = lower_call1(l, rounding, x);
+    LLVMTypeRef types[2] = {lower_int_like(l, x, bits), LLVMTypeOf(x)};
+    LLVMValueRef r = lower_intrinsic(
+        l, lower_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2,
+        &x, 1);
+    if (bits == 64 || from == PTX_F64)
+        r = select_(l, f_cmp(l, LLVMRealUNO, x, x),
+                    k_int(r, UINT64_C(1) << (bits - 1)), r);
+    return r;
+}
+
+static LLVMValueRef int_to_float(struct lower *l, LLVMValueRef v, unsigned fb,
+                                 int is_signed)
+{
+    LLVMTypeRef f = lower_float_like(l, v, fb);
+    return is_signed ? LLVMBuildSIToFP(l->b, v, f, "")
+                     : LLVMBuildUIToFP(l->b, v, f, "");
+}
+
+/* An integer of 64 bits as a double, rounded to odd: what does not fit 53 bits
+ * is collected in the lowest bit that does. */
+static LLVMValueRef wide_int_odd(struct lower *l, LLVMValueRef v, int is_signed)
+{
+    LLVMValueRef s = k_int(v, 63), low = k_int(v, 0x7ff), m = v;
+    LLVMValueRef sign = i_ashr(l, v, s);
+    if (is_signed)
+        m = i_sub(l, i_xor(l, v, sign), sign);
+    LLVMValueRef cut = i_cmp(l, LLVMIntNE, i_and(l, m, low), k_int(m, 0));
+    LLVMValueRef sticky = i_or(l, i_and(l, m, i_not(l, low)),
+                               select_(l, cut, k_int(m, 0x800), k_int(m, 0)));
+    LLVMValueRef big = i_cmp(l, LLVMIntUGE, m, k_int(m, UINT64_C(1) << 53));
+    m = select_(l, big, sticky, m);
+    if (is_signed)
+        m = i_sub(l, i_xor(l, m, sign), sign);
+    return int_to_float(l, m, 64, is_signed);
+}
+
+/* Directed rounding of an integer to f64: the top 53 bits are exact; what was
+ * cut moves the result one step away from zero or not at all. */
+static LLVMValueRef wide_int_directed(struct lower *l, LLVMValueRef v,
+                                      int is_signed, enum ptx_round round)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    LLVMValueRef sign = is_signed ? i_ashr(l, v, k_int(v, 63)) : k_int(v, 0);
+    LLVMValueRef m = i_sub(l, i_xor(l, v, sign), sign);
+    LLVMValueRef args[2] = {m,
+                            LLVMConstInt(LLVMInt1TypeInContext(l->ctx), 0, 0)};
+    LLVMValueRef zeros = lower_intrinsic(l, "llvm.ctlz", &type, 1, args, 2);
+    /* 11 bits go from a number with its top bit set, fewer from others. */
+    LLVMValueRef cut = i_sub(l, k_int(m, 11), i_umin(l, zeros, k_int(m, 11)));
+    LLVMValueRef mask = i_shl(l, k_int(m, UINT64_MAX), cut);
+    LLVMValueRef kept = i_and(l, m, mask);
+    LLVMValueRef bits = lower_as_int(l, int_to_float(l, kept, 64, 0));
+    LLVMValueRef lost = i_cmp(l, LLVMIntNE, kept, m);
+    LLVMValueRef down = i_cmp(l, LLVMIntNE, sign, k_int(sign, 0));
+    LLVMValueRef away = round == PTX_ROUND_RM ? i_and(l, lost, down)
+                        : round == PTX_ROUND_RP
+                            ? i_and(l, lost, i_not(l, down))
+                            : i_and(l, lost, k_int(lost, 0));
+    bits = i_add(l, bits, lower_width(l, away, 64, 0));
+    bits = i_or(l, bits, i_and(l, sign, k_int(sign, UINT64_C(1) << 63)));
+    return cast_(l, bits, lower_float_like(l, bits, 64));
+}
+
+/* Halves from integers: f16 ends at 65504, so that a clamped integer is exact
+ * in f32; bf16 goes through f64 and an odd f32. */
+static LLVMValueRef int_to_half(struct lower_op *o, LLVMValueRef v,
+                                enum ptx_type to, int is_signed)
+{
+    struct lower *l = o->l;
+    enum ptx_round round = o->insn->round;
+    if (to == PTX_BF16) {
+        v = lower_width(l, v, 64, is_signed);
+        LLVMValueRef f =
+            lower_double_to_odd_float(l, wide_int_odd(l, v, is_signed));
+        return lower_float_to_bfloat(l, f, round);
+    }
+    if (lower_bits(LLVMTypeOf(v)) > 16) {
+        if (is_signed)
+            v = i_smax(l, v, k_int(v, (uint64_t)INT64_C(-100000)));
+        v = is_signed ? i_smin(l, v, k_int(v, 100000))
+                      : i_umin(l, v, k_int(v, 100000));
+    }
+    v = lower_width(l, v, 32, is_signed);
+    return lower_float_to_half(l, int_to_float(l, v, 32, is_signed), round);
+}
+
+LLVMValueRef lower_cvt_int_float(struct lower_op *o)
+{
+    struct lower *l = o->l;
+    enum ptx_type to = o->insn->types[0], from = o->insn->types[1];
+    enum ptx_round round = o->insn->round;
+    int is_signed = lower_signed(from);
+    int directed = round != PTX_ROUND_NONE && round != PTX_ROUND_RN;
+    unsigned sb = ptx_type_bits(from);
+    LLVMValueRef v = lower_source(o, 0, sb), r;
+    if (lower_is_half(to)) {
+        r = int_to_half(o, v, to, is_signed);
+        if (lower_has(o, PTX_MOD_SAT))
+            r = lower_pack(l, lower_saturate(l, lower_unpack(l, r, to)), to);
+        return r;
+    }
+    if (sb < 32) {
+        v = lower_width(l, v, 32, is_signed);
+        sb = 32;
+    }
+    if (!directed || (to == PTX_F64 && sb == 32))
+        r = int_to_float(l, v, ptx_type_bits(to), is_signed);
+    else if (to == PTX_F64)
+        r = wide_int_directed(l, v, is_signed, round);
+    else
+        r = lower_double_to_float(l,
+                                  sb == 64 ? wide_int_odd(l, v, is_signed)
+                                           : int_to_float(l, v, 64, is_signed),
+                                  round);
+    if (lower_has(o, PTX_MOD_SAT))
+        r = lower_saturate(l, r);
+    return lower_as_int(l, r);
+}
+
+/* x (f32 or f64, nothing lost yet) as the bits of `to`. */
+static LLVMValueRef narrow(struct lower_op *o, LLVMValueRef x, enum ptx_type to,
+                           enum ptx_round round)
+{
+    struct lower *l = o->l;
+    int is_double = lower_bits(LLVMTypeOf(x)) == 64;
+    if (lower_is_half(to)) {
+        if (is_double)
+            x = lower_double_to_odd_float(l, x);
+        return to == PTX_BF16 || to == PTX_BF16X2
+                   ? lower_float_to_bfloat(l, x, round)
+                   : lower_float_to_half(l, x, round);
+    }
+    if (to == PTX_F32 && is_double)
+        x = lower_double_to_float(l, x, round);
+    else if (to == PTX_F64 && !is_double)
+        x = LLVMBuildFPExt(l->b, x, lower_float_like(l, x, 64), "");
+    return lower_as_int(l, x);
+}
+
+LLVMValueRef lower_cvt_float(struct lower_op *o)
+{
+    struct lower *l = o->l;
+    enum ptx_type to = o->insn->types[0];
+    const char *rounding = integer_rounding(o->insn->round);
+    LLVMValueRef x = float_source(o, 0);
+    if (rounding)
+        x = lower_call1(l, rounding, x);
+    if (lower_has(o, PTX_MOD_SAT))
+        x = lower_saturate(l, x);
+    if (lower_has(o, PTX_MOD_RELU))
+        x = lower_relu(l, x);
+    LLVMValueRef r =
+        narrow(o, x, to, rounding ? PTX_ROUND_NONE : o->insn->round);
+    /* The source was flushed; so is an f32 result. */
+    if (to == PTX_F32 && lower_has(o, PTX_MOD_FTZ))
+        r = lower_flush_bits(l, r, 0x7f800000, 0x80000000);
+    return r;
+}

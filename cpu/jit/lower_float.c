@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Float operands and results, and the arithmetic that rounds to nearest.
+ *
+ * Halves are computed in f32: its 24 bits are at least 2 * 11 + 2, so that
+ * rounding a sum, difference or product twice is rounding it once; fma is in
+ * lower_half.c, because for it that does not hold. The processor's flush modes
+ * never apply to f16 in either direction, so .ftz.f16 is always explicit.
+ */
+#include "cpu/jit/lower_rules.h"
+
+int lower_is_packed(enum ptx_type t)
+{
+    return t == PTX_F16X2 || t == PTX_BF16X2;
+}
+
+int lower_is_half(enum ptx_type t)
+{
+    return t == PTX_F16 || t == PTX_BF16 || lower_is_packed(t);
+}
+
+static int is_bfloat(enum ptx_type t)
+{
+    return t == PTX_BF16 || t == PTX_BF16X2;
+}
+
+LLVMValueRef lower_flush_bits(struct lower *l, LLVMValueRef bits,
+                              uint64_t exponent, uint64_t sign)
+{
+    LLVMValueRef e = i_and(l, bits, k_int(bits, exponent));
+    LLVMValueRef tiny = i_cmp(l, LLVMIntEQ, e, k_int(e, 0));
+    return select_(l, tiny, i_and(l, bits, k_int(bits, sign)), bits);
+}
+
+LLVMValueRef lower_flush(struct lower *l, LLVMValueRef v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    LLVMValueRef bits = lower_as_int(l, v);
+    bits = lower_bits(type) == 64
+               ? lower_flush_bits(l, bits, UINT64_C(0x7ff) << 52,
+                                  UINT64_C(1) << 63)
+               : lower_flush_bits(l, bits, 0x7f800000, 0x80000000);
+    return cast_(l, bits, type);
+}
+
+/* [0, 1], NaN and -0 to +0: the comparisons that maxps and minps make. */
+LLVMValueRef lower_saturate(struct lower *l, LLVMValueRef v)
+{
+    LLVMValueRef zero = k_real(v, 0), one = k_real(v, 1);
+    v = select_(l, f_cmp(l, LLVMRealOGT, v, zero), v, zero);
+    return select_(l, f_cmp(l, LLVMRealOLT, v, one), v, one);
+}
+
+/* Negative to +0; NaN stays. */
+LLVMValueRef lower_relu(struct lower *l, LLVMValueRef v)
+{
+    LLVMValueRef zero = k_real(v, 0);
+    v = select_(l, f_cmp(l, LLVMRealOLE, v, zero), zero, v);
+    return lower_canonical(l, v);
+}
+
+/* PTX ISA 9.7.3: a NaN result is 0x7fffffff (f32); f64's and halves' alike. */
+LLVMValueRef lower_canonical(struct lower *l, LLVMValueRef v)
+{
+    unsigned bits = lower_bits(LLVMTypeOf(v));
+    LLVMTypeRef type = LLVMTypeOf(v);
+    LLVMTypeRef it = lower_int_like(l, v, bits);
+    LLVMValueRef nan =
+        cast_(l, lower_const(it, bits == 64 ? INT64_MAX : 0x7fffffff), type);
+    return select_(l, f_cmp(l, LLVMRealUNO, v, v), nan, v);
+}
+
+static LLVMValueRef split(struct lower *l, LLVMValueRef bits)
+{
+    unsigned n = lower_shape(LLVMTypeOf(bits));
+    LLVMTypeRef i16 = LLVMInt16TypeInContext(l->ctx);
+    return cast_(l, bits, LLVMVectorType(i16, n ? 2 * n : 2));
+}
+
+static LLVMValueRef join(struct lower *l, LLVMValueRef halves)
+{
+    unsigned n = lower_shape(LLVMTypeOf(halves));
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(l->ctx);
+    return cast_(l, halves, lower_type(i32, n == 2 && !l->lanes ? 0 : n / 2));
+}
+
+static LLVMValueRef widen_half(struct lower *l, LLVMValueRef h, enum ptx_type t)
+{
+    LLVMTypeRef f32 = lower_float_like(l, h, 32);
+    if (is_bfloat(t)) {
+        LLVMValueRef w = lower_width(l, h, 32, 0);
+        return cast_(l, i_shl(l, w, k_int(w, 16)), f32);
+    }
+    h = cast_(l, h, lower_float_like(l, h, 16));
+    return LLVMBuildFPExt(l->b, h, f32, "");
+}
+
+LLVMValueRef lower_unpack(struct lower *l, LLVMValueRef bits, enum ptx_type t)
+{
+    unsigned width = ptx_type_bits(t);
+    bits = lower_width(l, bits, width, 0);
+    if (lower_is_half(t))
+        return widen_half(l, lower_is_packed(t) ? split(l, bits) : bits, t);
+    return cast_(l, bits, lower_float_like(l, bits, width));
+}
+
+LLVMValueRef lower_pack(struct lower *l, LLVMValueRef v, enum ptx_type t)
+{
+    if (!lower_is_half(t))
+        return lower_as_int(l, v);
+    LLVMValueRef h = is_bfloat(t) ? lower_float_to_bfloat(l, v, PTX_ROUND_RN)
+                                  : lower_float_to_half(l, v, PTX_ROUND_RN);
+    return lower_is_packed(t) ? join(l, h) : h;
+}
+
+/* Raw bits of source i, flushed where .ftz asks for it and the processor does
+ * not do it. Packed operands come as halves. */
+LLVMValueRef lower_bits_in(struct lower_op *o, unsigned i, enum ptx_type t)
+{
+    struct lower *l = o->l;
+    LLVMValueRef v = lower_source(o, i, ptx_type_bits(t));
+    if (lower_is_packed(t))
+        v = split(l, v);
+    if (!lower_has(o, PTX_MOD_FTZ))
+        return v;
+    if (t == PTX_F16 || t == PTX_F16X2)
+        return lower_flush_bits(l, v, 0x7c00, 0x8000);
+    if (t == PTX_F32 && !l->flush)
+        return lower_flush_bits(l, v, 0x7f800000, 0x80000000);
+    return v;
+}
+
+LLVMValueRef lower_float_in(struct lower_op *o, unsigned i, enum ptx_type t)
+{
+    LLVMValueRef bits = lower_bits_in(o, i, t);
+    if (lower_is_half(t))
+        return widen_half(o->l, bits, t);
+    return cast_(o->l, bits, lower_float_like(o->l, bits, ptx_type_bits(t)));
+}
+
+LLVMValueRef lower_bits_out(struct lower_op *o, LLVMValueRef bits,
+                            enum ptx_type t)
+{
+    struct lower *l = o->l;
+    if (lower_has(o, PTX_MOD_FTZ) && (t == PTX_F16 || t == PTX_F16X2))
+        bits = lower_flush_bits(l, bits, 0x7c00, 0x8000);
+    return lower_is_packed(t) ? join(l, bits) : bits;
+}
+
+LLVMValueRef lower_float_out(struct lower_op *o, LLVMValueRef v,
+                             enum ptx_type t)
+{
+    struct lower *l = o->l;
+    if (t == PTX_F32 && lower_has(o, PTX_MOD_FTZ) && !l->flush)
+        v = lower_flush(l, v);
+    if (lower_has(o, PTX_MOD_SAT))
+        v = lower_saturate(l, v);
+    if (lower_has(o, PTX_MOD_RELU))
+        v = lower_relu(l, v);
+    if (!lower_is_half(t))
+        return lower_as_int(l, v);
+    LLVMValueRef h = is_bfloat(t) ? lower_float_to_bfloat(l, v, PTX_ROUND_RN)
+                                  : lower_float_to_half(l, v, PTX_ROUND_RN);
+    return lower_bits_out(o, h, t);
+}
+
+static LLVMValueRef arithmetic(struct lower_op *o, enum lower_arith op,
+                               unsigned count)
+{
+    LLVMValueRef v[3] = {NULL, NULL, NULL};
+    for (unsigned i = 0; i < count; i++)
+        v[i] = lower_float_in(o, i, o->type);
+    LLVMValueRef r = lower_arith(o, op, o->insn->round, v[0], v[1], v[2]);
+    return r ? lower_float_out(o, r, o->type) : NULL;
+}
+
+LLVMValueRef lower_add_float(struct lower_op *o)
+{
+    return arithmetic(o, LOWER_ADD, 2);
+}
+
+LLVMValueRef lower_sub_float(struct lower_op *o)
+{
+    return arithmetic(o, LOWER_SUB, 2);
+}
+
+LLVMValueRef lower_mul_float(struct lower_op *o)
+{
+    return arithmetic(o, LOWER_MUL, 2);
+}
+
+LLVMValueRef lower_fma_float(struct lower_op *o)
+{
+    return arithmetic(o, LOWER_FMA, 3);
+}
+
+LLVMValueRef lower_div_float(struct lower_op *o)
+{
+    return arithmetic(o, LOWER_DIV, 2);
+}
+
+LLVMValueRef lower_sqrt_float(struct lower_op *o)
+{
+    return arithmetic(o, LOWER_SQRT, 1);
+}
