@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/env.h"
 #include "compile/clang.h"
 #include "compile/compile.h"
@@ -114,4 +115,14 @@ enum kiln_status compile_run(const struct compiler *compiler,
     return compiler->kind == COMPILER_NVRTC
                ? nvrtc_run(compiler, request, result, err)
                : clang_run(compiler, request, result, err);
+}
+
+void compile_result_fini(struct compile_result *result)
+{
+    for (size_t i = 0; i < result->symbol_count; i++)
+        kiln_release(result->symbols[i]);
+    kiln_release(result->symbols);
+    buffer_fini(&result->bytes);
+    buffer_fini(&result->log);
+    memset(result, 0, sizeof *result);
 }
