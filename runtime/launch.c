@@ -4,7 +4,7 @@
  * a handle. nvcc of CUDA 13 asks for the handle once and launches by it;
  * nvcc of CUDA 12 and clang launch by the host function each time.
  */
-#include <dlfcn.h>
+#include <link.h>
 #include <stdatomic.h>
 
 #include "runtime/register.h"
@@ -53,20 +53,40 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
     return cudaSuccess;
 }
 
-/* A handle that came from elsewhere lies on the heap; an address inside a
- * loaded file is a function that nobody registered, which no driver should
- * be made to follow. */
+struct code_search {
+    uintptr_t address;
+    int found;
+};
+
+static int search_code(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct code_search *search = data;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+        if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+            (info->dlpi_phdr[i].p_flags & PF_X) && search->address >= from &&
+            search->address - from < info->dlpi_phdr[i].p_memsz)
+            search->found = 1;
+    }
+    return search->found;
+}
+
+/* A handle that came from elsewhere is data; an address in a loaded file's
+ * code is a function that nobody registered, which no driver should be made
+ * to follow. */
 static int is_code(const void *p)
 {
     static _Thread_local const void *known;
-    Dl_info info;
+    struct code_search search = {(uintptr_t)p, 0};
 
-    if (p == known)
-        return 0;
-    if (dladdr(p, &info))
-        return 1;
-    known = p;
-    return 0;
+    if (p != known)
+        dl_iterate_phdr(search_code, &search);
+    if (!search.found)
+        known = p;
+    return search.found;
 }
 
 static cudaError_t kernel_of(const struct driver *d, const void *function,
