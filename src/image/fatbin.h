@@ -104,6 +104,26 @@ enum kiln_status fatbin_wrapper_read(const void *wrapper,
                                      struct fatbin_wrapper *out,
                                      struct kiln_error *err);
 
+/* One entry to be written. Flags for packing, variant and 64 bits are set
+ * from the other members; `flags` adds more. Scalars as in fatbin_entry. */
+struct fatbin_item {
+    enum fatbin_kind kind;
+    uint32_t sm;
+    char variant;
+    uint16_t major; /* PTX version, or cubin ABI: 8, 1 */
+    uint16_t minor;
+    uint64_t flags;
+    enum fatbin_packing packing; /* kept plain where packing gains nothing */
+    const void *payload; /* PTX without its NUL, which is added */
+    size_t size;
+    const char *options;    /* NULL: an empty block */
+    const char *identifier; /* NULL: none */
+};
+
+/* Append a container of these entries to out. */
+enum kiln_status fatbin_write(const struct fatbin_item *items, size_t count,
+                              struct buffer *out, struct kiln_error *err);
+
 const char *fatbin_kind_name(uint32_t kind); /* "PTX", "ELF", "LTO IR", "?" */
 
 #endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How long an image is of which a driver call gave only the address. What
+ * its header claims is compared with the memory that is mapped there, so
+ * that a wild size becomes an error and not a fault.
+ */
+#include "image/guess.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "image/fatbin.h"
+
+/* A claim above this is not worth looking at. */
+static const uint64_t LARGEST = (uint64_t)1 << 36;
+
+/* How many bytes from `at`, up to `wanted`, lie in mapped pages. */
+static uint64_t mapped(const void *at, uint64_t wanted)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start, end;
+    unsigned char residency[64];
+    uint64_t step = page * sizeof residency;
+
+    if (__builtin_add_overflow((uintptr_t)at, wanted, &end))
+        return 0;
+    start = (uintptr_t)at & ~(page - 1);
+    for (uintptr_t p = start; p < end; p += step) {
+        uint64_t n = end - p < step ? end - p : step;
+
+        if (mincore((void *)p, n, residency)) {
+            /* Page by page, to the first that is not there. */
+            while (p < end && !mincore((void *)p, 1, residency))
+                p += page;
+            if (p >= end)
+                return wanted;
+            return p > (uintptr_t)at ? p - (uintptr_t)at : 0;
+        }
+    }
+    return wanted;
+}
+
+static uint64_t largest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* offset + count * size, or UINT64_MAX. */
+static uint64_t end_of(uint64_t offset, uint64_t count, uint64_t size)
+{
+    uint64_t end;
+
+    return __builtin_mul_overflow(count, size, &end) ||
+                   __builtin_add_overflow(end, offset, &end)
+               ? UINT64_MAX
+               : end;
+}
+
+static enum kiln_status too_long(uint64_t claim, uint64_t there,
+                                 struct kiln_error *err)
+{
+    return kiln_fail(err, KILN_E_FORMAT,
+                     "ELF: its tables speak of %llu bytes, %llu are there",
+                     (unsigned long long)claim, (unsigned long long)there);
+}
+
+enum kiln_status elf_extent(const void *image, size_t size, size_t *extent,
+                            struct kiln_error *err)
+{
+    const unsigned char *bytes = image;
+    int bare = size == SIZE_MAX;
+    uint64_t end, there = bare ? mapped(image, sizeof(Elf64_Ehdr)) : size;
+    Elf64_Ehdr h;
+
+    if (there < sizeof h)
+        return too_long(sizeof h, there, err);
+    memcpy(&h, bytes, sizeof h);
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) ||
+        h.e_ident[EI_CLASS] != ELFCLASS64)
+        return kiln_fail(err, KILN_E_FORMAT, "ELF: not a 64-bit ELF file");
+    end = largest(end_of(h.e_shoff, h.e_shnum, h.e_shentsize),
+                  end_of(h.e_phoff, h.e_phnum, h.e_phentsize));
+    end = largest(end, sizeof h);
+    if (end > LARGEST)
+        return too_long(end, there, err);
+    if (bare)
+        there = mapped(image, end);
+    if (end > there)
+        return too_long(end, there, err);
+    for (unsigned i = 0;
+         h.e_shentsize == sizeof(Elf64_Shdr) && i < h.e_shnum; i++) {
+        Elf64_Shdr s;
+
+        memcpy(&s, bytes + h.e_shoff + i * sizeof s, sizeof s);
+        if (s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL)
+            end = largest(end, end_of(s.sh_offset, s.sh_size, 1));
+    }
+    if (end > LARGEST)
+        return too_long(end, there, err);
+    if (bare)
+        there = mapped(image, end);
+    if (end > there)
+        return too_long(end, there, err);
+    *extent = (size_t)end;
+    return KILN_OK;
+}
+
+static enum kiln_status container_extent(const void *image, size_t *size,
+                                         struct kiln_error *err)
+{
+    struct fatbin fatbin;
+    uint64_t body, claim, there;
+    uint16_t header;
+
+    memcpy(&header, (const char *)image + 6, sizeof header);
+    memcpy(&body, (const char *)image + 8, sizeof body);
+    if (__builtin_add_overflow(body, (uint64_t)header, &claim) ||
+        claim > LARGEST)
+        claim = LARGEST;
+    if (claim < FATBIN_HEADER)
+        claim = FATBIN_HEADER;
+    there = mapped(image, claim);
+    if (fatbin_open(image, (size_t)there, &fatbin, err)) {
+        if (err)
+            err->status = KILN_E_IMAGE;
+        return KILN_E_IMAGE;
+    }
+    *size = (size_t)fatbin.size;
+    return KILN_OK;
+}
+
+enum kiln_status image_extent(const void *image, size_t *size,
+                              struct kiln_error *err)
+{
+    struct image_guess guess;
+    uint64_t there;
+
+    if (!image)
+        return kiln_fail(err, KILN_E_INVALID, "image: a null pointer");
+    there = mapped(image, 4096);
+    if (!there)
+        return kiln_fail(err, KILN_E_IMAGE, "image: no memory is mapped at %p",
+                         image);
+    image_guess(image, (size_t)there, &guess);
+    switch (guess.look) {
+    case IMAGE_FATBIN:
+        if (there >= FATBIN_HEADER)
+            return container_extent(image, size, err);
+        break;
+    case IMAGE_WRAPPER:
+        if (there >= FATBIN_WRAPPER) {
+            *size = FATBIN_WRAPPER;
+            return KILN_OK;
+        }
+        break;
+    case IMAGE_CUBIN:
+    case IMAGE_HOST_ELF:
+        if (!elf_extent(image, SIZE_MAX, size, err))
+            return KILN_OK;
+        if (err)
+            err->status = KILN_E_IMAGE;
+        return KILN_E_IMAGE;
+    case IMAGE_PTX:
+        *size = strlen(image);
+        return KILN_OK;
+    default:
+        break;
+    }
+    return kiln_fail(err, KILN_E_IMAGE, "image: looks like %s", guess.text);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Payloads of fat binary entries, as they were before packing. What an entry
+ * says of its plain size is checked before memory is taken for it, and after
+ * unpacking it must be exactly true.
+ */
+#include "image/fatbin.h"
+
+#include <limits.h>
+#include <lz4.h>
+#include <string.h>
+#include <zstd.h>
+
+/* A real payload of zeros may well compress better than 200:1; below this
+ * size it cannot hurt. */
+enum { RATIO = 200, RATIO_FROM = 1 << 20 };
+
+static const uint64_t DEFAULT_CAP = (uint64_t)1 << 30;
+
+static enum kiln_status check(const struct fatbin_entry *e, uint64_t cap,
+                              struct kiln_error *err)
+{
+    if (e->packing == FATBIN_PACKED_UNKNOWN)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "fat binary: entry %u: %s payload packed in an "
+                         "unknown way (flags 0x%llx)",
+                         e->index, fatbin_kind_name(e->kind),
+                         (unsigned long long)e->flags);
+    if (e->plain_size > cap)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "fat binary: entry %u: %llu bytes, the limit is %llu",
+                         e->index, (unsigned long long)e->plain_size,
+                         (unsigned long long)cap);
+    if (e->packing != FATBIN_PLAIN && e->plain_size > RATIO_FROM &&
+        e->plain_size / RATIO > e->payload_size)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "fat binary: entry %u: %llu bytes from %llu, more "
+                         "than %d to 1",
+                         e->index, (unsigned long long)e->plain_size,
+                         (unsigned long long)e->payload_size, RATIO);
+    return KILN_OK;
+}
+
+/* Unpack to exactly plain_size bytes; the number that came, or -1. */
+static int64_t decode(const struct fatbin_entry *e, unsigned char *to)
+{
+    size_t n;
+
+    if (e->packing == FATBIN_PACKED_LZ4) {
+        if (e->payload_size > INT_MAX || e->plain_size > INT_MAX)
+            return -1;
+        return LZ4_decompress_safe((const char *)e->payload, (char *)to,
+                                   (int)e->payload_size, (int)e->plain_size);
+    }
+    n = ZSTD_decompress(to, (size_t)e->plain_size, e->payload,
+                        (size_t)e->payload_size);
+    return ZSTD_isError(n) ? -1 : (int64_t)n;
+}
+
+enum kiln_status fatbin_unpack(const struct fatbin_entry *e, uint64_t cap,
+                               struct buffer *out, struct kiln_error *err)
+{
+    size_t start = out->size;
+    enum kiln_status st = check(e, cap ? cap : DEFAULT_CAP, err);
+    int64_t got;
+
+    if (st)
+        return st;
+    if (e->packing == FATBIN_PLAIN) {
+        buffer_add(out, e->payload, (size_t)e->payload_size);
+        got = (int64_t)e->plain_size;
+    } else {
+        buffer_zeros(out, (size_t)e->plain_size);
+        got = out->bad ? 0 : decode(e, out->bytes + start);
+    }
+    if (out->bad)
+        return kiln_fail(err, KILN_E_MEMORY,
+                         "fat binary: entry %u: out of memory for %llu bytes",
+                         e->index, (unsigned long long)e->plain_size);
+    if (got != (int64_t)e->plain_size) {
+        out->size = start;
+        out->bytes[start] = 0;
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "fat binary: entry %u: %s payload of %llu bytes does "
+                         "not unpack to the %llu that it states",
+                         e->index,
+                         e->packing == FATBIN_PACKED_LZ4 ? "LZ4" : "zstd",
+                         (unsigned long long)e->payload_size,
+                         (unsigned long long)e->plain_size);
+    }
+    if (e->kind == FATBIN_PTX)
+        while (out->size > start && !out->bytes[out->size - 1])
+            out->size--;
+    return KILN_OK;
+}
