@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Barriers of one block. All its warps are fibers of one thread, so nothing
+ * here is atomic: a warp runs until it waits, yields or returns, then the
+ * next ready one goes on, in warp order.
+ *
+ * A barrier is counted in warps, as the PTX ISA counts it (barrier: "operates
+ * on a per-warp basis"). Without a thread count it is complete when every
+ * warp that has not returned has arrived; so the last warp to return can
+ * complete it too. When no warp is ready and some have not returned, none
+ * ever will be: a deadlock, reported as a fault.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/exec/engine.h"
+
+void barrier_reset(struct slot *slot, uint32_t warps)
+{
+    const uint32_t all = warps == 32 ? UINT32_MAX : ((uint32_t)1 << warps) - 1;
+
+    slot->ready = all;
+    slot->live = all;
+    slot->busy = 0;
+    slot->pending = 0;
+    memset(slot->barriers, 0, sizeof slot->barriers);
+}
+
+/* The first bit of mask after warp, going round. mask is not 0. */
+static uint32_t next_after(uint32_t mask, uint32_t warp)
+{
+    const uint32_t later = mask & ~(((uint32_t)2 << warp) - 1);
+
+    return (uint32_t)__builtin_ctz(later ? later : mask);
+}
+
+static void go(struct slot *slot, uint32_t from, uint32_t to)
+{
+    const uint32_t bit = (uint32_t)1 << to;
+
+    slot->ready &= ~bit;
+    slot->busy |= bit;
+    slot->current = to;
+    fiber_switch(&slot->fibers[from], &slot->fibers[to]);
+}
+
+void barrier_next(struct slot *slot, uint32_t warp)
+{
+    if (slot->ready) {
+        go(slot, warp, next_after(slot->ready, warp));
+        return;
+    }
+    if (slot->live && slot->fault.source == FAULT_NONE) {
+        slot->fault.source = FAULT_DEADLOCK;
+        slot->fault.warp = (uint32_t)__builtin_ctz(slot->live);
+    }
+    fiber_switch(&slot->fibers[warp], &slot->base);
+}
+
+static int is_complete(const struct slot *slot, const struct barrier *b)
+{
+    const uint32_t all = (uint32_t)__builtin_popcount(slot->live);
+
+    return b->arrived >= (b->expected ? b->expected : all);
+}
+
+static void complete(struct slot *slot, uint32_t id)
+{
+    struct barrier *b = &slot->barriers[id];
+    uint32_t waiting = b->waiting;
+
+    slot->ready |= waiting;
+    slot->pending &= ~((uint32_t)1 << id);
+    if (b->kind != ABI_BARRIER_SYNC && b->kind != ABI_BARRIER_ARRIVE)
+        for (; waiting; waiting &= waiting - 1)
+            slot->results[__builtin_ctz(waiting)] = b->value;
+    b->waiting = 0;
+    b->arrived = 0;
+}
+
+static void arrive(struct slot *slot, struct barrier *b, uint32_t threads,
+                   uint32_t kind, uint32_t value)
+{
+    const uint32_t warps = slot->block.launch->warps;
+    const uint32_t expected = threads / ABI_WARP + (threads % ABI_WARP != 0);
+
+    if (!b->arrived) {
+        b->kind = kind;
+        b->value = kind == ABI_BARRIER_AND;
+    }
+    b->arrived++;
+    /* a count of the whole block means what no count means */
+    b->expected = expected >= warps ? 0 : expected;
+    switch (kind) {
+    case ABI_BARRIER_POPC:
+        b->value += value;
+        break;
+    case ABI_BARRIER_AND:
+        b->value &= value != 0;
+        break;
+    case ABI_BARRIER_OR:
+        b->value |= value != 0;
+        break;
+    default:
+        return;
+    }
+    b->kind = kind; /* arrivals and plain waits may share it */
+}
+
+uint32_t barrier_wait(struct abi_block *block, uint32_t warp, uint32_t id,
+                      uint32_t threads, uint32_t kind, uint32_t value)
+{
+    struct slot *slot = block->engine;
+    struct barrier *b = &slot->barriers[id % ABI_BARRIERS];
+
+    slot->in_kernel = 0;
+    arrive(slot, b, threads, kind, value);
+    if (is_complete(slot, b)) {
+        slot->results[warp] = b->value;
+        complete(slot, id % ABI_BARRIERS);
+    } else {
+        slot->pending |= (uint32_t)1 << id % ABI_BARRIERS;
+        if (kind != ABI_BARRIER_ARRIVE) {
+            b->waiting |= (uint32_t)1 << warp;
+            barrier_next(slot, warp);
+        }
+    }
+    slot->in_kernel = 1;
+    return slot->results[warp];
+}
+
+void barrier_yield(struct abi_block *block, uint32_t warp)
+{
+    struct slot *slot = block->engine;
+
+    slot->in_kernel = 0;
+    if (atomic_load_explicit(&slot->op->grid.stop, memory_order_relaxed)) {
+        slot->fault.source = FAULT_STOPPED;
+        fiber_switch(&slot->fibers[slot->current], &slot->base);
+    }
+    if (slot->by_warp && slot->ready) {
+        const uint32_t next = next_after(slot->ready, warp);
+
+        slot->ready |= (uint32_t)1 << warp;
+        go(slot, warp, next);
+    } else {
+        __builtin_ia32_pause();
+    }
+    slot->in_kernel = 1;
+}
+
+void barrier_exit(struct slot *slot, uint32_t warp)
+{
+    const uint32_t bit = (uint32_t)1 << warp;
+
+    slot->live &= ~bit;
+    slot->busy &= ~bit;
+    for (uint32_t ids = slot->pending; ids; ids &= ids - 1) {
+        const uint32_t id = (uint32_t)__builtin_ctz(ids);
+
+        if (slot->live && is_complete(slot, &slot->barriers[id]))
+            complete(slot, id);
+    }
+    barrier_next(slot, warp);
+}
+
+void barrier_describe(const struct slot *slot, char *text, size_t size)
+{
+    size_t at = 0;
+
+    text[0] = 0;
+    for (uint32_t id = 0; id < ABI_BARRIERS && at < size; id++) {
+        const struct barrier *b = &slot->barriers[id];
+        int n;
+
+        if (!b->waiting)
+            continue;
+        n = snprintf(text + at, size - at, "%s%d at barrier %u (%u of %u)",
+                     at ? ", " : "", __builtin_popcount(b->waiting), id,
+                     b->arrived,
+                     b->expected ? b->expected
+                                 : (uint32_t)__builtin_popcount(slot->live));
+        if (n < 0)
+            return;
+        at += (size_t)n;
+    }
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The engine's insides, shared by the files of cpu/exec only.
+ *
+ * One lock (engine.lock) guards streams, events, contexts, the list of active
+ * grids and the slots. It is never held while a block, a copy, a host
+ * function or a caller's release function runs. Block numbers are handed out
+ * by an atomic ticket without it. Device memory and thread-index tables have
+ * locks of their own, innermost, never held together.
+ *
+ *   thread ----takes----> slot ----joins----> grid (an op at a stream's head)
+ *   worker or waiting     what a block        next block number, until
+ *   application thread    needs to run        none is left
+ */
+#ifndef KILN_CPU_EXEC_ENGINE_H
+#define KILN_CPU_EXEC_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cpu/exec/exec.h"
+#include "cpu/exec/fiber.h"
+
+enum {
+    MAX_RUNNERS = 1024,
+    EXTRA_SLOTS = 4, /* for waiting threads when every slot is taken */
+    NAME_BYTES = 128
+};
+
+/* ---- work ---- */
+
+enum op_kind { OP_GRID, OP_RECORD, OP_WAIT, OP_HOST };
+
+struct tid_table;
+
+/* A kernel, a copy or a fill: numbered pieces that any slots run. */
+struct grid {
+    struct op *next; /* in engine.active */
+    int listed;
+    abi_kernel *function;
+    uint32_t flags;
+    unsigned runners; /* slots in it */
+    /* written by every runner, so away from what they only read */
+    char before[64];
+    _Atomic uint64_t ticket; /* the next piece */
+    char after[64];
+    uint64_t total;
+    _Atomic int stop; /* a fault: hand out no more */
+    uint32_t shared;  /* bytes a block */
+    uint32_t local;   /* bytes a thread */
+    struct tid_table *tids;
+    struct abi_launch launch;
+    struct exec_copy copy;
+    struct exec_fill fill;
+    char name[NAME_BYTES]; /* empty: not a kernel but a copy or a fill */
+    void (*release)(void *owner);
+    void *owner;
+};
+
+struct op {
+    enum op_kind kind;
+    struct op *next; /* in the stream, or in a list of finished ops */
+    struct exec_stream *stream;
+    uint64_t seq;
+    /* OP_WAIT: until `other` has completed `other_seq` */
+    struct exec_stream *other;
+    uint64_t other_seq;
+    struct op *next_waiter;
+    struct exec_event *event; /* OP_RECORD */
+    exec_host_fn *host;       /* OP_HOST */
+    void *host_data;
+    int host_always;
+    void *snapshot; /* source bytes of a copy, owned */
+    struct grid grid; /* OP_GRID */
+};
+
+struct exec_context {
+    _Atomic int status;      /* enum kiln_status of error */
+    struct kiln_error error; /* written once, under the lock */
+    struct exec_stream *streams;
+    struct exec_stream *legacy;
+    unsigned refs;
+};
+
+struct exec_stream {
+    struct exec_context *context;
+    struct exec_stream *next, *prev; /* in the context */
+    struct op *head, *tail;
+    uint64_t submitted;
+    _Atomic uint64_t completed;
+    struct op *waiters; /* OP_WAITs of other streams */
+    struct exec_stream *next_ready;
+    unsigned flags;
+    int priority;
+    int started; /* the head op has begun */
+    unsigned refs;
+};
+
+struct exec_event {
+    struct exec_stream *stream; /* last recorded on, or NULL */
+    uint64_t seq;
+    uint64_t time;
+    unsigned refs;
+};
+
+/* ---- slots ---- */
+
+enum fault_source { FAULT_NONE, FAULT_SIGNAL, FAULT_CALL, FAULT_DEADLOCK,
+                    FAULT_STOPPED };
+
+struct fault {
+    enum fault_source source;
+    int signal;
+    int code;
+    int is_write;
+    uint32_t kind; /* FAULT_CALL: enum abi_fault */
+    uint32_t warp;
+    uint64_t address; /* or detail */
+};
+
+struct barrier {
+    uint32_t waiting; /* warps, a bit each */
+    uint32_t arrived; /* warps */
+    uint32_t expected; /* warps; 0: all that live */
+    uint32_t kind;
+    uint32_t value;
+};
+
+/* What it takes to run one block at a time. A thread owns it while it runs
+ * pieces of one grid. */
+struct slot {
+    struct abi_block block;
+    struct op *op;          /* NULL: free */
+    pthread_t thread;
+    pid_t tid;
+    uint32_t index;
+    uint64_t next, last; /* the chunk: pieces to run */
+    /* read by the signal handler on this thread */
+    volatile int in_kernel;
+    volatile uint32_t current; /* the running fiber */
+    struct fault fault;
+    /* barriers: one bit a warp */
+    uint32_t ready, live, busy, pending;
+    int by_warp; /* fibers run one warp each, else fiber 0 whole blocks */
+    struct barrier barriers[ABI_BARRIERS];
+    uint32_t results[ABI_MAX_WARPS];
+    struct fiber base; /* the owning thread's own stack */
+    struct fiber fibers[ABI_MAX_WARPS];
+    uint32_t fiber_count;
+    size_t shared_size; /* accessible bytes at block.shared */
+    unsigned char *local_map;
+    size_t local_size;
+};
+
+struct engine {
+    pthread_mutex_t lock;
+    int open;
+    unsigned runners;
+    unsigned slot_count; /* runners + EXTRA_SLOTS */
+    struct slot *slots;
+    pthread_t *workers;
+    unsigned worker_count;
+    int stopping;
+    int forked; /* this is a child without worker threads */
+    struct op *active; /* grids with pieces left, oldest first */
+    _Atomic unsigned active_count;
+    struct exec_stream *ready;       /* streams to advance */
+    struct op *finished;             /* to be freed after the lock */
+    unsigned wake_workers;           /* to be woken after the lock */
+    int wake_waiters;
+    _Atomic uint32_t work_seq, done_seq; /* futexes */
+    _Atomic unsigned sleeping;           /* workers on work_seq */
+    _Atomic unsigned spinning;
+    _Atomic unsigned waiting;            /* threads on done_seq */
+    unsigned char *window;               /* shared memory of all slots */
+    size_t window_size;
+    uint64_t grid_id;
+};
+extern struct engine engine;
+
+/* ---- pool.c ---- */
+void engine_lock(void);
+/* Unlock, then do what must not be done under the lock. */
+void engine_unlock(void);
+/* Fails when the engine is not open or this is a forked child. */
+enum kiln_status engine_ready(struct kiln_error *err);
+/* Under the lock: more pieces to run. */
+void pool_list(struct op *op);
+/* Wait, helping, until stream has completed seq. Not under the lock. */
+void pool_wait(struct exec_stream *stream, uint64_t seq);
+/* Under the lock: no more pieces of any grid of the context; running ones
+ * but self's are broken off. */
+void pool_stop(struct exec_context *context, const struct slot *self);
+
+/* ---- run.c ---- */
+enum kiln_status slot_prepare(struct slot *slot, const struct op *op,
+                              struct kiln_error *err);
+/* Run pieces until there are none, or a time slice is over, or (until not
+ * NULL) that stream has completed until_seq. */
+void slot_run(struct slot *slot, const struct exec_stream *until,
+              uint64_t until_seq);
+void slot_free_memory(struct slot *slot);
+
+/* ---- barrier.c: on fibers ---- */
+void barrier_reset(struct slot *slot, uint32_t warps);
+void barrier_exit(struct slot *slot, uint32_t warp);
+uint32_t barrier_wait(struct abi_block *block, uint32_t warp, uint32_t id,
+                      uint32_t threads, uint32_t kind, uint32_t value);
+void barrier_yield(struct abi_block *block, uint32_t warp);
+/* Leave the running fiber for the next ready one, or for the base. */
+void barrier_next(struct slot *slot, uint32_t warp);
+/* What the warps wait for, for a deadlock's sentence. */
+void barrier_describe(const struct slot *slot, char *text, size_t size);
+
+/* ---- fault.c ---- */
+enum kiln_status fault_install(struct kiln_error *err);
+void fault_uninstall(void);
+/* This thread runs kernels in slot from here on (NULL: no longer). */
+void fault_enter(struct slot *slot);
+void fault_call(struct abi_block *block, uint32_t warp, uint32_t kind,
+                uint64_t detail) __attribute__((noreturn));
+/* Break off what slot's thread runs, if it runs a kernel. */
+void fault_kick(const struct slot *slot);
+/* The sentence for slot->fault. */
+void fault_report(const struct slot *slot, struct kiln_error *err);
+
+/* ---- stream.c, under the lock ---- */
+void stream_drain(void);
+void stream_finish(struct exec_stream *stream);
+void stream_unref(struct exec_stream *stream);
+void context_fail(struct exec_context *context, const struct kiln_error *why,
+                  const struct slot *self);
+enum kiln_status context_error(const struct exec_context *context,
+                               struct kiln_error *err);
+/* A zeroed op with `extra` bytes behind it, aligned to 16. */
+struct op *op_new(enum op_kind kind, size_t extra, struct kiln_error *err);
+void *op_extra(struct op *op);
+void op_free(struct op *op);
+/* Queue it at the end of stream; takes the lock; owns op from here on. */
+enum kiln_status stream_submit(struct exec_stream *stream, struct op *op,
+                               struct kiln_error *err);
+
+/* ---- host.c ---- */
+void host_queue(struct op *op); /* under the lock */
+void host_close(void);
+
+/* ---- event.c ---- */
+void event_reached(struct op *op);
+void event_unref(struct exec_event *event);
+
+/* ---- tid.c ---- */
+struct tid_table *tid_get(const uint32_t block[3]);
+void tid_put(struct tid_table *table);
+const uint32_t *tid_column(const struct tid_table *table, int d);
+void tid_close(void);
+
+/* ---- memory.c ---- */
+enum kiln_status memory_open(struct kiln_error *err);
+void memory_close(void);
+
+#endif

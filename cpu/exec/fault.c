@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a signal to an error of the context.
+ *
+ * A kernel runs on a fiber's stack with slot->in_kernel set. When it raises
+ * SIGSEGV, SIGBUS, SIGFPE or SIGILL, the handler (on the thread's alternate
+ * stack, since the fault may be the fiber's own stack running over) notes the
+ * facts and rewrites the interrupted registers: the thread resumes in
+ * landing(), at the top of the same fiber's stack, which switches back to the
+ * runner as if the kernel had returned. The frames below are forgotten; a
+ * kernel holds no locks. Nothing is unwound and nothing async-unsafe is done
+ * in the handler.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cpu/exec/engine.h"
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+enum { SIGNALS = sizeof signals / sizeof signals[0], ALT_STACK = 64 * 1024 };
+
+static struct sigaction previous[SIGNALS];
+static pthread_key_t stack_key;
+static int key_made;
+
+/* The handler reads it, so it must not be allocated at first use. */
+static _Thread_local struct slot *here
+    __attribute__((tls_model("initial-exec")));
+static _Thread_local int has_stack
+    __attribute__((tls_model("initial-exec")));
+
+static __attribute__((noreturn)) void landing(struct slot *slot)
+{
+    slot->in_kernel = 0;
+    fiber_switch(&slot->fibers[slot->current], &slot->base);
+    __builtin_trap(); /* a forgotten fiber is never switched to */
+}
+
+static void divert(struct slot *slot, ucontext_t *context)
+{
+    greg_t *regs = context->uc_mcontext.gregs;
+    const uintptr_t top = (uintptr_t)slot->fibers[slot->current].top;
+
+    regs[REG_RIP] = (greg_t)(uintptr_t)landing;
+    regs[REG_RDI] = (greg_t)(uintptr_t)slot;
+    regs[REG_RSP] = (greg_t)(top - 512 - 8); /* as after a call */
+    regs[REG_RBP] = 0;
+    regs[REG_EFL] &= ~(greg_t)0x40400; /* direction, alignment check */
+}
+
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+    for (int i = 0; i < SIGNALS; i++) {
+        const struct sigaction *old = &previous[i];
+
+        if (signals[i] != signal)
+            continue;
+        if (old->sa_flags & SA_SIGINFO) {
+            old->sa_sigaction(signal, info, context);
+        } else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
+            old->sa_handler(signal);
+        } else if (old->sa_handler == SIG_DFL || info->si_code > 0) {
+            /* the instruction is repeated, and then it ends the process;
+             * a signal that was sent is sent again */
+            sigaction(signal, old, NULL);
+            if (info->si_code <= 0)
+                syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid),
+                        signal);
+        }
+    }
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    struct slot *slot = here;
+    const int saved = errno;
+
+    if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &engine) {
+        if (slot && slot->in_kernel && atomic_load(&slot->op->grid.stop)) {
+            slot->fault.source = FAULT_STOPPED;
+            divert(slot, context);
+        }
+    } else if (slot && slot->in_kernel && info->si_code > 0) {
+        const ucontext_t *c = context;
+
+        slot->fault.source = FAULT_SIGNAL;
+        slot->fault.signal = signal;
+        slot->fault.code = info->si_code;
+        slot->fault.address = (uint64_t)(uintptr_t)info->si_addr;
+        slot->fault.is_write = (c->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+        slot->fault.warp = slot->current;
+        divert(slot, context);
+    } else {
+        pass_on(signal, info, context);
+    }
+    errno = saved;
+}
+
+static void free_stack(void *stack)
+{
+    stack_t now;
+    const stack_t none = {.ss_flags = SS_DISABLE};
+
+    if (!sigaltstack(NULL, &now) && now.ss_sp == stack)
+        sigaltstack(&none, NULL);
+    munmap(stack, ALT_STACK);
+}
+
+/* An alternate stack for this thread, unless it has one; it stays until the
+ * thread ends. Without one faults still work, save a stack overflow. */
+static void arm_thread(void)
+{
+    stack_t now;
+    stack_t ours = {.ss_size = ALT_STACK};
+
+    has_stack = 1;
+    if (sigaltstack(NULL, &now) || !(now.ss_flags & SS_DISABLE))
+        return;
+    ours.ss_sp = mmap(NULL, ALT_STACK, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (ours.ss_sp == MAP_FAILED)
+        return;
+    if (sigaltstack(&ours, NULL) || pthread_setspecific(stack_key, ours.ss_sp))
+        free_stack(ours.ss_sp);
+}
+
+void fault_enter(struct slot *slot)
+{
+    if (slot && !has_stack)
+        arm_thread();
+    here = slot;
+}
+
+enum kiln_status fault_install(struct kiln_error *err)
+{
+    struct sigaction ours = {.sa_sigaction = on_signal,
+                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+
+    sigemptyset(&ours.sa_mask);
+    if (!key_made && pthread_key_create(&stack_key, free_stack))
+        return kiln_fail(err, KILN_E_OS, "no thread-specific key left");
+    key_made = 1;
+    for (int i = 0; i < SIGNALS; i++)
+        if (sigaction(signals[i], &ours, &previous[i]))
+            return kiln_fail(err, KILN_E_OS, "no handler for signal %d: %m",
+                             signals[i]);
+    return KILN_OK;
+}
+
+static int is_ours(int signal)
+{
+    struct sigaction now;
+
+    return !sigaction(signal, NULL, &now) && now.sa_flags & SA_SIGINFO &&
+           now.sa_sigaction == on_signal;
+}
+
+void fault_uninstall(void)
+{
+    for (int i = 0; i < SIGNALS; i++)
+        if (is_ours(signals[i]))
+            sigaction(signals[i], &previous[i], NULL);
+}
+
+void fault_kick(const struct slot *slot)
+{
+    siginfo_t info;
+
+    if (!is_ours(SIGSEGV))
+        return;
+    memset(&info, 0, sizeof info);
+    info.si_signo = SIGSEGV;
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = &engine;
+    syscall(SYS_rt_tgsigqueueinfo, info.si_pid, slot->tid, SIGSEGV, &info);
+}
+
+void fault_call(struct abi_block *block, uint32_t warp, uint32_t kind,
+                uint64_t detail)
+{
+    struct slot *slot = block->engine;
+
+    slot->in_kernel = 0;
+    slot->fault.source = FAULT_CALL;
+    slot->fault.kind = kind;
+    slot->fault.warp = warp;
+    slot->fault.address = detail;
+    landing(slot);
+}
+
+/* ---- the sentence, on the runner's own stack ---- */
+
+static const char *what_is_at(const struct slot *slot, uint64_t address,
+                              char *text, size_t size)
+{
+    struct exec_range range;
+    const uint64_t shared = (uint64_t)(uintptr_t)slot->block.shared;
+
+    if (address < 65536)
+        return "a null pointer";
+    if (exec_memory_find(address, &range)) {
+        snprintf(text, size, "inside an allocation of %llu bytes at 0x%llx",
+                 (unsigned long long)range.size,
+                 (unsigned long long)range.base);
+        return text;
+    }
+    if (exec_memory_is_device(address)) {
+        /* the allocation that ends just before, if there is one */
+        for (uint64_t back = 1; back <= 2; back++)
+            if (exec_memory_find((address & ~(uint64_t)4095) - back * 4096 +
+                                     (back == 1 ? 4095 : 0),
+                                 &range)) {
+                snprintf(text, size,
+                         "%llu bytes past an allocation of %llu at 0x%llx",
+                         (unsigned long long)(address - range.base -
+                                              range.size),
+                         (unsigned long long)range.size,
+                         (unsigned long long)range.base);
+                return text;
+            }
+        return "device memory that is not allocated";
+    }
+    if (address - shared + ((uint64_t)1 << 31) < (uint64_t)1 << 32) {
+        snprintf(text, size, "offset %lld in shared memory of %u bytes",
+                 (long long)(address - shared), slot->op->grid.shared);
+        return text;
+    }
+    return "not device memory";
+}
+
+static enum kiln_status signal_text(const struct slot *slot, char *text,
+                                    size_t size)
+{
+    const struct fault *f = &slot->fault;
+    char place[120];
+
+    if (f->signal == SIGSEGV || f->signal == SIGBUS) {
+        if (fiber_is_guard(&slot->fibers[f->warp],
+                           (const void *)(uintptr_t)f->address)) {
+            snprintf(text, size, "stack overflow (%d bytes a warp)",
+                     FIBER_STACK);
+            return KILN_E_LAUNCH;
+        }
+        if (f->code == SI_KERNEL)
+            snprintf(text, size, "access to an address that no space has");
+        else
+            snprintf(text, size, "%s 0x%llx: %s",
+                     f->is_write ? "write to" : "read of",
+                     (unsigned long long)f->address,
+                     what_is_at(slot, f->address, place, sizeof place));
+        return KILN_E_ADDRESS;
+    }
+    snprintf(text, size, "%s at 0x%llx",
+             f->signal == SIGFPE ? "arithmetic exception"
+                                 : "illegal instruction",
+             (unsigned long long)f->address);
+    return KILN_E_LAUNCH;
+}
+
+static enum kiln_status call_text(const struct slot *slot, char *text,
+                                  size_t size)
+{
+    const struct fault *f = &slot->fault;
+    char place[120];
+
+    switch (f->kind) {
+    case ABI_FAULT_ADDRESS:
+        snprintf(text, size, "access to 0x%llx: %s",
+                 (unsigned long long)f->address,
+                 what_is_at(slot, f->address, place, sizeof place));
+        return KILN_E_ADDRESS;
+    case ABI_FAULT_ASSERT:
+        snprintf(text, size, "assertion failed");
+        return KILN_E_ASSERT;
+    case ABI_FAULT_SYNC:
+        snprintf(text, size,
+                 "warp operation that waits for lanes at another place "
+                 "(mask 0x%llx), which the CPU device cannot run",
+                 (unsigned long long)f->address);
+        return KILN_E_LAUNCH;
+    default:
+        snprintf(text, size, "trap");
+        return KILN_E_LAUNCH;
+    }
+}
+
+void fault_report(const struct slot *slot, struct kiln_error *err)
+{
+    const struct grid *grid = &slot->op->grid;
+    const struct abi_block *b = &slot->block;
+    char text[200];
+    enum kiln_status st;
+
+    if (slot->fault.source == FAULT_DEADLOCK) {
+        char waits[120];
+
+        barrier_describe(slot, waits, sizeof waits);
+        snprintf(text, sizeof text, "deadlock: of %d warps left %s",
+                 __builtin_popcount(slot->live), waits);
+        st = KILN_E_LAUNCH;
+    } else if (slot->fault.source == FAULT_CALL) {
+        st = call_text(slot, text, sizeof text);
+    } else {
+        st = signal_text(slot, text, sizeof text);
+    }
+    if (!grid->name[0])
+        kiln_fail(err, st, "%s: %s",
+                  grid->fill.to ? "memory fill" : "memory copy", text);
+    else
+        kiln_fail(err, st, "kernel %.100s, block (%u,%u,%u), warp %u: %s",
+                  grid->name, b->ctaid[0], b->ctaid[1], b->ctaid[2],
+                  slot->by_warp ? slot->fault.warp : 0, text);
+    log_line(slot->fault.source == FAULT_DEADLOCK ||
+                     (slot->fault.source == FAULT_CALL &&
+                      slot->fault.kind == ABI_FAULT_SYNC)
+                 ? LOG_WARN
+                 : LOG_INFO,
+             "%s", err->text);
+}

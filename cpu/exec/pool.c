@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads and slots: who runs what, and who sleeps.
+ *
+ * There are as many slots as cores to use, and a worker thread for each. A
+ * thread that waits for a stream takes a slot itself if one is free and runs
+ * pieces of that stream's grid, of no other: a kernel of another stream may
+ * wait for something that this thread does next. When every slot stays taken
+ * it uses one of a few extra ones.
+ *
+ * Sleeping is by two futexes: work_seq changes when there are new pieces,
+ * done_seq when an op is over. Both are changed before `sleeping` or
+ * `waiting` is looked at, and those are raised before the futex is, so that
+ * no wake-up is lost.
+ */
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/log.h"
+#include "cpu/exec/engine.h"
+
+enum {
+    SPIN_NS = 20000,      /* of a worker without work */
+    WAIT_SPIN_NS = 50000, /* of a thread that waits */
+    PATIENCE_NS = 5000000 /* before it takes an extra slot */
+};
+
+struct engine engine = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- sleeping and waking ---- */
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
+{
+    const struct timespec limit = {(time_t)(ns / 1000000000u),
+                                   (long)(ns % 1000000000u)};
+
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &limit : NULL,
+            NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+void engine_lock(void)
+{
+    pthread_mutex_lock(&engine.lock);
+}
+
+void engine_unlock(void)
+{
+    struct op *finished = engine.finished;
+    const unsigned workers = engine.wake_workers;
+    const int waiters = engine.wake_waiters;
+
+    engine.finished = NULL;
+    engine.wake_workers = 0;
+    engine.wake_waiters = 0;
+    if (waiters)
+        atomic_fetch_add(&engine.done_seq, 1);
+    pthread_mutex_unlock(&engine.lock);
+    if (workers)
+        futex_wake(&engine.work_seq, (int)workers);
+    if (waiters)
+        futex_wake(&engine.done_seq, INT_MAX);
+    while (finished) {
+        struct op *op = finished;
+
+        finished = op->next;
+        op_free(op);
+    }
+}
+
+static void call_workers(uint64_t wanted)
+{
+    const unsigned sleeping =
+        (atomic_fetch_add(&engine.work_seq, 1), atomic_load(&engine.sleeping));
+    const unsigned more =
+        wanted < sleeping ? (unsigned)wanted : sleeping;
+
+    if (engine.wake_workers < more)
+        engine.wake_workers = more;
+}
+
+/* ---- active grids, under the lock ---- */
+
+void pool_list(struct op *op)
+{
+    struct op **end = &engine.active;
+
+    while (*end)
+        end = &(*end)->grid.next;
+    op->grid.next = NULL;
+    op->grid.listed = 1;
+    *end = op;
+    atomic_fetch_add_explicit(&engine.active_count, 1, memory_order_relaxed);
+    call_workers(op->grid.total);
+}
+
+static void unlist(struct op *op)
+{
+    struct op **link = &engine.active;
+
+    if (!op->grid.listed)
+        return;
+    while (*link != op)
+        link = &(*link)->grid.next;
+    *link = op->grid.next;
+    op->grid.listed = 0;
+    atomic_fetch_sub_explicit(&engine.active_count, 1, memory_order_relaxed);
+}
+
+static int is_exhausted(const struct grid *grid)
+{
+    return atomic_load(&grid->stop) ||
+           atomic_load(&grid->ticket) >= grid->total;
+}
+
+/* The first of the most urgent grids; of `only`'s when that is not NULL. */
+static struct op *pick(const struct exec_stream *only)
+{
+    struct op *best = NULL;
+
+    for (struct op *op = engine.active; op; op = op->grid.next)
+        if ((!only || op->stream == only) && !is_exhausted(&op->grid) &&
+            (!best || op->stream->priority < best->stream->priority))
+            best = op;
+    return best;
+}
+
+static struct slot *take_slot(unsigned preferred, int extra)
+{
+    if (!engine.slots[preferred].op)
+        return &engine.slots[preferred];
+    for (unsigned i = 0; i < engine.runners; i++)
+        if (!engine.slots[i].op)
+            return &engine.slots[i];
+    for (unsigned i = engine.runners; extra && i < engine.slot_count; i++)
+        if (!engine.slots[i].op)
+            return &engine.slots[i];
+    return NULL;
+}
+
+/* Run pieces of op in slot. Called and returns under the lock; not held in
+ * between. */
+static void work(struct slot *slot, struct op *op,
+                 const struct exec_stream *until, uint64_t until_seq)
+{
+    static _Thread_local pid_t tid;
+    struct grid *grid = &op->grid;
+    struct kiln_error why;
+    enum kiln_status st;
+
+    if (!tid)
+        tid = (pid_t)syscall(SYS_gettid);
+    slot->op = op;
+    slot->tid = tid;
+    grid->runners++;
+    engine_unlock();
+    st = slot_prepare(slot, op, &why);
+    if (st) {
+        engine_lock();
+        context_fail(op->stream->context, &why, slot);
+    } else {
+        slot_run(slot, until, until_seq);
+        engine_lock();
+    }
+    slot->op = NULL;
+    grid->runners--;
+    if (is_exhausted(grid)) {
+        unlist(op);
+        if (!grid->runners)
+            stream_finish(op->stream);
+        stream_drain();
+    } else {
+        /* others of its priority get their turn */
+        unlist(op);
+        pool_list(op);
+    }
+}
+
+void pool_stop(struct exec_context *context, const struct slot *self)
+{
+    struct op *op = engine.active;
+
+    for (unsigned i = 0; i < engine.slot_count; i++) {
+        struct slot *slot = &engine.slots[i];
+
+        if (!slot->op || slot->op->stream->context != context)
+            continue;
+        atomic_store(&slot->op->grid.stop, 1);
+        if (slot != self)
+            fault_kick(slot);
+    }
+    while (op) {
+        struct op *next = op->grid.next;
+
+        if (op->stream->context == context) {
+            atomic_store(&op->grid.stop, 1);
+            if (!op->grid.runners) {
+                unlist(op);
+                stream_finish(op->stream);
+            }
+        }
+        op = next;
+    }
+    stream_drain();
+}
+
+/* ---- workers ---- */
+
+static void idle(uint32_t seq)
+{
+    const unsigned spinning = atomic_fetch_add(&engine.spinning, 1);
+    const uint64_t start = clock_ns();
+
+    /* leave a core to the thread that will bring work */
+    while (spinning + 1 < engine.runners &&
+           atomic_load_explicit(&engine.work_seq, memory_order_relaxed) == seq)
+        for (int i = 0; i < 32; i++) {
+            __builtin_ia32_pause();
+            if (i == 31 && clock_ns() - start > SPIN_NS)
+                goto sleep;
+        }
+sleep:
+    atomic_fetch_sub(&engine.spinning, 1);
+    atomic_fetch_add(&engine.sleeping, 1);
+    futex_wait(&engine.work_seq, seq, 0);
+    atomic_fetch_sub(&engine.sleeping, 1);
+}
+
+static void *worker(void *data)
+{
+    const unsigned index = (unsigned)(uintptr_t)data;
+
+    engine_lock();
+    while (!engine.stopping) {
+        struct op *op = pick(NULL);
+        struct slot *slot = op ? take_slot(index, 0) : NULL;
+
+        if (slot) {
+            work(slot, op, NULL, 0);
+        } else {
+            const uint32_t seq = atomic_load(&engine.work_seq);
+
+            engine_unlock();
+            idle(seq);
+            engine_lock();
+        }
+    }
+    engine_unlock();
+    return NULL;
+}
+
+/* ---- waiting ---- */
+
+/* The stream whose work brings this one on. */
+static const struct exec_stream *helpful(const struct exec_stream *stream)
+{
+    for (int depth = 0; depth < 1000; depth++) {
+        const struct op *head = stream->head;
+
+        if (!head || head->kind != OP_WAIT || !stream->started)
+            break;
+        stream = head->other;
+    }
+    return stream;
+}
+
+static int is_done(const struct exec_stream *stream, uint64_t seq)
+{
+    return atomic_load_explicit(&stream->completed, memory_order_acquire) >=
+           seq;
+}
+
+/* Called under the lock with nothing to help with; returns without. */
+static void wait_done(const struct exec_stream *stream, uint64_t seq,
+                      int finite)
+{
+    const uint32_t snapshot = atomic_load(&engine.done_seq);
+    const uint64_t start = clock_ns();
+
+    atomic_fetch_add(&engine.waiting, 1);
+    engine_unlock();
+    while (engine.runners > 1 && !is_done(stream, seq) &&
+           clock_ns() - start < WAIT_SPIN_NS)
+        for (int i = 0; i < 32 && !is_done(stream, seq); i++)
+            __builtin_ia32_pause();
+    if (!is_done(stream, seq))
+        futex_wait(&engine.done_seq, snapshot, finite ? PATIENCE_NS : 0);
+    atomic_fetch_sub(&engine.waiting, 1);
+}
+
+void pool_wait(struct exec_stream *stream, uint64_t seq)
+{
+    int waited = 0;
+
+    if (is_done(stream, seq))
+        return;
+    engine_lock();
+    stream->refs++;
+    while (!is_done(stream, seq)) {
+        struct op *op = pick(helpful(stream));
+        struct slot *slot = op ? take_slot(0, waited) : NULL;
+
+        if (slot) {
+            work(slot, op, stream, seq);
+            /* it may leave others' work and a free slot behind */
+            if (engine.active)
+                call_workers(1);
+            waited = 0;
+        } else {
+            wait_done(stream, seq, op != NULL);
+            waited = 1;
+            engine_lock();
+        }
+    }
+    stream_unref(stream);
+    engine_unlock();
+}
+
+/* ---- opening ---- */
+
+static unsigned core_count(void)
+{
+    const char *asked = env_get("KILN_CPU_THREADS");
+    cpu_set_t *set = CPU_ALLOC(8192);
+    const size_t size = CPU_ALLOC_SIZE(8192);
+    int count = 1;
+
+    if (set && !sched_getaffinity(0, size, set))
+        count = CPU_COUNT_S(size, set);
+    CPU_FREE(set);
+    if (asked) {
+        char *end;
+        const long n = strtol(asked, &end, 10);
+
+        if (!*end && n >= 1 && n <= MAX_RUNNERS)
+            count = (int)n;
+        else
+            log_line(LOG_WARN,
+                     "KILN_CPU_THREADS=%s ignored: 1 to %d expected", asked,
+                     MAX_RUNNERS);
+    }
+    return count > MAX_RUNNERS ? MAX_RUNNERS : (unsigned)count;
+}
+
+/* Shared memory sits in the middle of 4 GiB that nothing else uses; the upper
+ * half of one slot is the lower half of the next. */
+static enum kiln_status open_slots(struct kiln_error *err)
+{
+    const size_t half = (size_t)1 << 31;
+    const size_t step = half + ((size_t)1 << 20);
+
+    engine.slot_count = engine.runners + EXTRA_SLOTS;
+    engine.slots = kiln_zalloc(engine.slot_count * sizeof *engine.slots);
+    engine.workers = kiln_zalloc(engine.runners * sizeof *engine.workers);
+    if (!engine.slots || !engine.workers)
+        return kiln_fail(err, KILN_E_MEMORY, "no memory for %u block runners",
+                         engine.runners);
+    engine.window_size = half + engine.slot_count * step;
+    engine.window =
+        mmap(NULL, engine.window_size, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (engine.window == MAP_FAILED) {
+        engine.window = NULL;
+        return kiln_fail(err, KILN_E_MEMORY,
+                         "no %zu bytes of address space for shared memory of "
+                         "%u block runners: %m",
+                         engine.window_size, engine.runners);
+    }
+    for (unsigned i = 0; i < engine.slot_count; i++) {
+        struct slot *slot = &engine.slots[i];
+
+        slot->index = i;
+        slot->block.worker = i % engine.runners;
+        slot->block.shared = engine.window + half + i * step;
+        slot->block.barrier = barrier_wait;
+        slot->block.yield = barrier_yield;
+        slot->block.fault = fault_call;
+        slot->block.engine = slot;
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status start_workers(struct kiln_error *err)
+{
+    sigset_t all;
+    sigset_t old;
+
+    /* the application's signals are the application's threads' matter */
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    for (unsigned i = 0; i < engine.runners; i++) {
+        char name[16];
+
+        if (pthread_create(&engine.workers[i], NULL, worker,
+                           (void *)(uintptr_t)i))
+            break;
+        snprintf(name, sizeof name, "kiln-cpu-%u", i % 10000);
+        pthread_setname_np(engine.workers[i], name);
+        engine.worker_count++;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!engine.worker_count)
+        return kiln_fail(err, KILN_E_OS, "no thread can be started: %m");
+    return KILN_OK;
+}
+
+static void stop_workers(void)
+{
+    engine_lock();
+    engine.stopping = 1;
+    atomic_fetch_add(&engine.work_seq, 1);
+    engine.wake_workers = INT_MAX;
+    engine_unlock();
+    for (unsigned i = 0; i < engine.worker_count; i++)
+        pthread_join(engine.workers[i], NULL);
+    engine.worker_count = 0;
+    engine.stopping = 0;
+}
+
+static void close_all(void)
+{
+    stop_workers();
+    host_close();
+    for (unsigned i = 0; engine.slots && i < engine.slot_count; i++)
+        slot_free_memory(&engine.slots[i]);
+    if (engine.window)
+        munmap(engine.window, engine.window_size);
+    engine.window = NULL;
+    kiln_release(engine.slots);
+    kiln_release(engine.workers);
+    engine.slots = NULL;
+    engine.workers = NULL;
+    fault_uninstall();
+    tid_close();
+    memory_close();
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&engine.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&engine.lock);
+}
+
+static void after_fork_in_child(void)
+{
+    engine.forked = engine.open;
+    pthread_mutex_unlock(&engine.lock);
+}
+
+enum kiln_status exec_open(struct kiln_error *err)
+{
+    static int watches_forks;
+    enum kiln_status st = KILN_OK;
+
+    if (engine.forked)
+        return engine_ready(err);
+    pthread_mutex_lock(&open_lock);
+    if (engine.open)
+        goto out;
+    engine.runners = core_count();
+    st = memory_open(err);
+    if (!st)
+        st = open_slots(err);
+    if (!st)
+        st = fault_install(err);
+    if (!st)
+        st = start_workers(err);
+    if (st) {
+        close_all();
+        goto out;
+    }
+    if (!watches_forks)
+        pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    watches_forks = 1;
+    engine_lock();
+    engine.open = 1;
+    engine_unlock();
+out:
+    pthread_mutex_unlock(&open_lock);
+    return st;
+}
+
+void exec_close(void)
+{
+    pthread_mutex_lock(&open_lock);
+    if (engine.open && !engine.forked) {
+        engine_lock();
+        engine.open = 0;
+        engine_unlock();
+        close_all();
+    }
+    pthread_mutex_unlock(&open_lock);
+}
+
+enum kiln_status engine_ready(struct kiln_error *err)
+{
+    if (engine.forked)
+        return kiln_fail(err, KILN_E_NOT_INITIALIZED,
+                         "the CPU device was opened before fork(); a child "
+                         "has none of its threads");
+    return KILN_OK;
+}
+
+unsigned exec_runners(void)
+{
+    return engine.runners;
+}
