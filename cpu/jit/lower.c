@@ -11,10 +11,12 @@
 /* Modifiers that rows may name; all others fit no row. */
 #define LOWER_MOD_MAP(X)                                                       \
     X(FTZ)                                                                     \
-    X(SAT) X(SATFINITE) X(RELU) X(LO) X(HI) X(WIDE) X(APPROX) X(FULL) X(CC)    \
-        X(NAN_) X(XORSIGN) X(ABS) X(SHIFTAMT) X(CLAMP) X(WRAP) X(L) X(R)       \
-            X(PACK) X(F4E) X(B4E) X(RC8) X(ECL) X(ECR) X(RC16) X(FINITE)       \
-                X(INFINITE) X(NUMBER) X(NOTANUMBER) X(NORMAL) X(SUBNORMAL)
+    X(SAT)                                                                     \
+    X(SATFINITE)                                                               \
+    X(RELU) X(LO) X(HI) X(WIDE) X(APPROX) X(FULL) X(CC) X(NAN_) X(XORSIGN)     \
+        X(ABS) X(SHIFTAMT) X(CLAMP) X(WRAP) X(L) X(R) X(PACK) X(F4E) X(B4E)    \
+            X(RC8) X(ECL) X(ECR) X(RC16) X(FINITE) X(INFINITE) X(NUMBER)       \
+                X(NOTANUMBER) X(NORMAL) X(SUBNORMAL)
 
 enum {
 #define LOWER_MOD_INDEX(name) INDEX_##name,
@@ -81,7 +83,10 @@ static const struct rule *find(const struct ptx_insn *insn)
 {
     int ok;
     uint64_t mods = modifiers(insn, &ok);
-    if (!ok || insn->vec > 1 || insn->type_count > 2)
+    if (!ok || insn->vec > 1)
+        return NULL;
+    /* A third type is the .b32 of cvt.pack. */
+    if (insn->type_count > 2 && !(mods & M(PACK)))
         return NULL;
     uint32_t first = UINT32_C(1) << insn->types[0];
     uint32_t second = UINT32_C(1) << insn->types[1];

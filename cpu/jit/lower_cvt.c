@@ -200,6 +200,18 @@ static LLVMValueRef narrow(struct lower_op *o, LLVMValueRef x, enum ptx_type to,
     return lower_as_int(l, x);
 }
 
+/* .satfinite: the largest number instead of infinity. */
+static LLVMValueRef finite(struct lower_op *o, LLVMValueRef h, enum ptx_type t)
+{
+    struct lower *l = o->l;
+    if (!lower_has(o, PTX_MOD_SATFINITE))
+        return h;
+    uint64_t inf = t == PTX_BF16 || t == PTX_BF16X2 ? 0x7f80 : 0x7c00;
+    LLVMValueRef size = i_and(l, h, k_int(h, 0x7fff));
+    LLVMValueRef is_inf = i_cmp(l, LLVMIntEQ, size, k_int(h, inf));
+    return select_(l, is_inf, i_sub(l, h, k_int(h, 1)), h);
+}
+
 LLVMValueRef lower_cvt_float(struct lower_op *o)
 {
     struct lower *l = o->l;
@@ -214,8 +226,78 @@ LLVMValueRef lower_cvt_float(struct lower_op *o)
         x = lower_relu(l, x);
     LLVMValueRef r =
         narrow(o, x, to, rounding ? PTX_ROUND_NONE : o->insn->round);
+    if (lower_is_half(to))
+        r = finite(o, r, to);
     /* The source was flushed; so is an f32 result. */
     if (to == PTX_F32 && lower_has(o, PTX_MOD_FTZ))
         r = lower_flush_bits(l, r, 0x7f800000, 0x80000000);
+    return r;
+}
+
+/* cvt.f16x2.f32 d, a, b: a is the upper half. */
+LLVMValueRef lower_cvt_packed(struct lower_op *o)
+{
+    struct lower *l = o->l;
+    enum ptx_type to = o->insn->types[0];
+    LLVMValueRef half[2];
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef x = float_source(o, i);
+        if (lower_has(o, PTX_MOD_RELU))
+            x = lower_relu(l, x);
+        LLVMValueRef h = finite(o, narrow(o, x, to, o->insn->round), to);
+        half[i] = lower_width(l, h, 32, 0);
+    }
+    return i_or(l, i_shl(l, half[0], k_int(half[0], 16)), half[1]);
+}
+
+/* tf32: f32 with 10 bits of fraction, the others zero. */
+LLVMValueRef lower_cvt_tf32(struct lower_op *o)
+{
+    struct lower *l = o->l;
+    LLVMValueRef x = float_source(o, 0);
+    if (lower_has(o, PTX_MOD_RELU))
+        x = lower_relu(l, x);
+    LLVMValueRef v = lower_as_int(l, x), r = v;
+    if (o->insn->round == PTX_ROUND_RNA)
+        r = i_add(l, v, k_int(v, 0x1000));
+    else if (o->insn->round == PTX_ROUND_RN)
+        r = i_add(l, v,
+                  i_add(l, k_int(v, 0xfff),
+                        i_and(l, i_lshr(l, v, k_int(v, 13)), k_int(v, 1))));
+    r = i_and(l, r, k_int(r, ~UINT64_C(0x1fff)));
+    if (lower_has(o, PTX_MOD_SATFINITE)) {
+        LLVMValueRef size = i_and(l, r, k_int(r, 0x7fffffff));
+        LLVMValueRef is_inf =
+            i_cmp(l, LLVMIntEQ, size, k_int(size, 0x7f800000));
+        r = select_(l, is_inf, i_sub(l, r, k_int(r, 0x2000)), r);
+    }
+    return select_(l, f_cmp(l, LLVMRealUNO, x, x), k_int(r, 0x7fffffff), r);
+}
+
+/* cvt.pack.sat: a and b saturated to narrow integers, b the lower; a third
+ * operand is shifted up above them. */
+LLVMValueRef lower_cvt_pack(struct lower_op *o)
+{
+    struct lower *l = o->l;
+    enum ptx_type to = o->insn->types[0];
+    int from_signed = lower_signed(o->insn->types[1]);
+    unsigned bits = ptx_type_bits(to);
+    uint64_t top = (UINT64_C(1) << (bits - (unsigned)lower_signed(to))) - 1;
+    LLVMValueRef part[2];
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef v = lower_source(o, i, 32);
+        if (from_signed) {
+            v = i_smax(l, v, k_int(v, lower_signed(to) ? ~top : 0));
+            v = i_smin(l, v, k_int(v, top));
+        } else {
+            v = i_umin(l, v, k_int(v, top));
+        }
+        part[i] = i_and(l, v, k_int(v, (UINT64_C(1) << bits) - 1));
+    }
+    LLVMValueRef r = i_or(l, i_shl(l, part[0], k_int(part[0], bits)), part[1]);
+    if (bits < 16 && o->src_count > 2) {
+        LLVMValueRef c = lower_source(o, 2, 32);
+        r = i_or(l, r, i_shl(l, c, k_int(c, 2 * bits)));
+    }
     return r;
 }

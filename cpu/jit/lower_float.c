@@ -125,6 +125,8 @@ LLVMValueRef lower_bits_in(struct lower_op *o, unsigned i, enum ptx_type t)
         return v;
     if (t == PTX_F16 || t == PTX_F16X2)
         return lower_flush_bits(l, v, 0x7c00, 0x8000);
+    if (is_bfloat(t))
+        return lower_flush_bits(l, v, 0x7f80, 0x8000);
     if (t == PTX_F32 && !l->flush)
         return lower_flush_bits(l, v, 0x7f800000, 0x80000000);
     return v;
@@ -142,8 +144,9 @@ LLVMValueRef lower_bits_out(struct lower_op *o, LLVMValueRef bits,
                             enum ptx_type t)
 {
     struct lower *l = o->l;
-    if (lower_has(o, PTX_MOD_FTZ) && (t == PTX_F16 || t == PTX_F16X2))
-        bits = lower_flush_bits(l, bits, 0x7c00, 0x8000);
+    if (lower_has(o, PTX_MOD_FTZ) && lower_is_half(t))
+        bits =
+            lower_flush_bits(l, bits, is_bfloat(t) ? 0x7f80 : 0x7c00, 0x8000);
     return lower_is_packed(t) ? join(l, bits) : bits;
 }
 

@@ -143,6 +143,9 @@ LLVMValueRef lower_fma_odd(struct lower *l, LLVMValueRef a, LLVMValueRef b,
 LLVMValueRef lower_fma_half(struct lower *l, LLVMValueRef a, LLVMValueRef b,
                             LLVMValueRef c, enum ptx_type t);
 
+/* lower_recip.c: 1 / x to 14 bits; AVX-512. */
+LLVMValueRef lower_rcp_estimate(struct lower *l, LLVMValueRef x);
+
 /* lower_bits.c: shifts by any amount, as PTX has them. */
 LLVMValueRef lower_shift_left(struct lower *l, LLVMValueRef v, LLVMValueRef n);
 LLVMValueRef lower_shift_right(struct lower *l, LLVMValueRef v, LLVMValueRef n);
