@@ -4,10 +4,10 @@
 # Installs the Debian packages that Kiln needs and that are missing, and
 # nothing else. Offline it succeeds when nothing is missing.
 #
-#     tools/install-deps.sh [bench] [clang] [fuzz] [llvm19]
+#     tools/install-deps.sh [bench] [clang] [format] [fuzz] [llvm19]
 #
-# The words add what only the benchmark, the clang build, the fuzzers or the
-# LLVM 19 build want.
+# The words add what only the benchmark, the clang build, the format check,
+# the fuzzers or the LLVM 19 build want.
 set -eu
 
 say() {
@@ -48,10 +48,11 @@ for word; do
     case $word in
     bench) wanted="$wanted pocl-opencl-icd ocl-icd-opencl-dev opencl-headers" ;;
     clang) wanted="$wanted clang" ;;
+    format) wanted="$wanted clang-format" ;;
     fuzz) wanted="$wanted clang libclang-rt-dev" ;;
     llvm19) wanted="$wanted llvm-19-dev" ;;
     *)
-        say "unknown word '$word'; there are: bench clang fuzz llvm19" >&2
+        say "unknown word '$word'; there are: bench clang format fuzz llvm19" >&2
         exit 2
         ;;
     esac
