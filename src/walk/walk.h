@@ -93,7 +93,8 @@ enum walk_reason {
 
 struct walk_verdict {
     enum walk_reason reason;
-    int rank; /* 1: taken, 2: next best ...; 0: cannot be used */
+    int rank; /* 1: taken, 2: next best ... 16: usable, further down;
+                 0: cannot be used */
     char text[184];
 };
 
