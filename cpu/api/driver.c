@@ -32,6 +32,11 @@ const char *driver_build(void)
     return KILN_BUILD_ID;
 }
 
+const char *driver_codegen(void)
+{
+    return KILN_CODEGEN;
+}
+
 unsigned long long driver_next_id(void)
 {
     return atomic_fetch_add(&driver.ids, 1) + 1;
@@ -221,7 +226,7 @@ int kilnDriverInfo(struct kiln_driver_info *info)
         return CUDA_ERROR_INVALID_VALUE;
     info->isa = "kiln-x86_64";
     info->build = driver_build();
-    info->codegen = KILN_CODEGEN;
+    info->codegen = driver_codegen();
     info->features = object_host_features();
     info->compute_capability = c->walk.sm;
     info->ptx_version = c->walk.ptx_major * 10u + c->walk.ptx_minor;

@@ -50,6 +50,8 @@ const struct driver_config *driver_config(void);
 /* "kiln 0.1.0 <hash of the sources>": one build's objects are not another
  * one's. */
 const char *driver_build(void);
+/* "LLVM 22.1.8": of the compiler plugin built with this driver, or "none". */
+const char *driver_codegen(void);
 unsigned long long driver_next_id(void);
 
 #endif
