@@ -295,7 +295,7 @@ enum ptx_operand_kind {
  * many instructions stays small: read only what the kind above names. */
 struct ptx_operand {
     enum ptx_operand_kind kind;
-    uint8_t negate; /* !p */
+    uint8_t negate; /* !p: 1; -r of a video instruction: PTX_NEGATE_MINUS */
     uint8_t is_f32; /* FLOAT: written as 0f */
     uint8_t count;  /* VECTOR, ADDR_LIST: elements */
     uint8_t dim;    /* SREG; REG of vector type: 1 + element, 0 whole; REG of
@@ -314,10 +314,11 @@ struct ptx_operand {
         const struct ptx_func *func;
         const struct ptx_table *table;
         struct ptx_operand *elems; /* VECTOR, ADDR_LIST */
+        const char *text;          /* SREG of PTX_SREG_OTHER: as written */
     };
 };
 /* %r1.b0 ... %r1.h1, the parts that vadd and its kin select. */
-enum { PTX_PART_B0 = 16, PTX_PART_H0 = 32 };
+enum { PTX_PART_B0 = 16, PTX_PART_H0 = 32, PTX_NEGATE_MINUS = 2 };
 
 /* Operands in the order of the text, destinations first. `p|q` gives two
  * operands with insn->dst_count 2 (q absent: dst_count as without it; the
@@ -406,6 +407,8 @@ struct ptx_func {
     size_t label_count;
     struct ptx_var **locals; /* variables of function scope */
     size_t local_count;
+    struct ptx_table **tables; /* of branch and call targets, prototypes */
+    size_t table_count;
     unsigned line;
 };
 

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operands against the rows of forms.def: kinds, counts, and the type rules
+ * of PTX ISA 9.4 as ptxas applies them:
+ *   - sizes agree; untyped bits agree with anything of their size; signed and
+ *     unsigned agree; float and integer do not;
+ *   - ld, st and cvt may name a register wider than the instruction's type.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/ptx/check.h"
+
+struct misfit {
+    int operand; /* the furthest one that some form could not take */
+    char text[160];
+};
+
+struct pattern {
+    const struct form *form;
+    const char *at; /* in form->operands */
+    char kind;
+    char type;
+    uint8_t is_dest, wider, pair, optional;
+};
+
+/* --- patterns ---------------------------------------------------------- */
+
+/* Read one word, `=r0~|p?`. Returns 0 at the end of the alternative. */
+static int next_word(struct pattern *w)
+{
+    const char *s = w->at;
+
+    while (*s == ' ')
+        s++;
+    if (*s == '\0' || *s == '/') {
+        w->at = s;
+        return 0;
+    }
+    w->is_dest = *s == '=';
+    s += w->is_dest;
+    w->kind = *s++;
+    w->type = '-';
+    w->wider = w->pair = w->optional = 0;
+    for (; *s && *s != ' '; s++) {
+        if (*s == '~')
+            w->wider = 1;
+        else if (*s == '?')
+            w->optional = 1;
+        else if (*s == '|')
+            w->pair = 1, s++;
+        else
+            w->type = *s;
+    }
+    w->at = s;
+    return 1;
+}
+
+static enum ptx_type twice_as_wide(enum ptx_type t)
+{
+    switch (t) {
+    case PTX_U16:
+        return PTX_U32;
+    case PTX_S16:
+        return PTX_S32;
+    case PTX_U32:
+        return PTX_U64;
+    case PTX_S32:
+        return PTX_S64;
+    default:
+        return PTX_NONE;
+    }
+}
+
+static enum ptx_type type_of(char code, const struct ptx_insn *insn)
+{
+    switch (code) {
+    case 'u':
+        return PTX_U32;
+    case 's':
+        return PTX_S32;
+    case 'b':
+        return PTX_B32;
+    case 'f':
+        return PTX_F32;
+    case 'h':
+        return PTX_B16;
+    case 'y':
+        return PTX_B8;
+    case 'B':
+        return PTX_B64;
+    case 'q':
+        return PTX_B128;
+    case 'w':
+        return twice_as_wide(insn->types[0]);
+    default:
+        return code >= '0' && code - '0' < insn->type_count
+                   ? insn->types[code - '0']
+                   : PTX_NONE;
+    }
+}
+
+/* --- types ------------------------------------------------------------- */
+
+static int is_int(enum ptx_type_class c)
+{
+    return c == PTX_CLASS_UINT || c == PTX_CLASS_SINT;
+}
+
+int reg_suits(enum ptx_type type, enum ptx_type reg, int wider)
+{
+    const enum ptx_type_class tc = ptx_type_class(type);
+    const enum ptx_type_class rc = ptx_type_class(reg);
+    const unsigned tb = ptx_type_bits(type);
+    const unsigned rb = ptx_type_bits(reg);
+
+    if (tc == PTX_CLASS_PRED || rc == PTX_CLASS_PRED)
+        return tc == rc;
+    if (tc == PTX_CLASS_FLOAT || tc == PTX_CLASS_PACKED) {
+        if (reg == type)
+            return 1;
+        return rc == PTX_CLASS_BITS && (wider ? rb >= tb : rb == tb);
+    }
+    if (wider ? rb < tb : rb != tb)
+        return 0;
+    if (tc == PTX_CLASS_BITS)
+        return 1;
+    if (tc == PTX_CLASS_OPAQUE)
+        return rc == PTX_CLASS_BITS || rc == PTX_CLASS_UINT;
+    return rc == PTX_CLASS_BITS || is_int(rc);
+}
+
+static int constant_suits(enum ptx_type type, const struct ptx_operand *o)
+{
+    const enum ptx_type_class c = ptx_type_class(type);
+
+    if (o->kind == PTX_OPERAND_INT)
+        return c != PTX_CLASS_FLOAT && c != PTX_CLASS_PACKED;
+    if (c == PTX_CLASS_BITS)
+        return ptx_type_bits(type) == (o->is_f32 ? 32u : 64u);
+    return c == PTX_CLASS_FLOAT && ptx_type_bits(type) >= 32;
+}
+
+static int sreg_suits(enum ptx_type type, const struct ptx_operand *o)
+{
+    const enum ptx_type_class c = ptx_type_class(type);
+    const unsigned bits = sreg_bits(o->sreg);
+
+    if (o->sreg == PTX_SREG_OTHER)
+        return c != PTX_CLASS_FLOAT;
+    if (o->dim == 3 && sreg_is_vector(o->sreg))
+        return 0;
+    if (bits == 1)
+        return c == PTX_CLASS_PRED;
+    if (c != PTX_CLASS_BITS && !is_int(c))
+        return 0;
+    if (o->sreg == PTX_SREG_GRIDID)
+        return ptx_type_bits(type) >= 32;
+    return bits == 32 ? ptx_type_bits(type) == 32 || ptx_type_bits(type) == 16
+                      : ptx_type_bits(type) == 64;
+}
+
+static int address_suits(const struct check *c, const struct ptx_operand *o)
+{
+    const enum ptx_type type = c->func->regs[o->reg].type;
+    const enum ptx_type_class rc = ptx_type_class(type);
+
+    return rc == PTX_CLASS_BITS || is_int(rc);
+}
+
+/* --- operands ---------------------------------------------------------- */
+
+static int register_fits(const struct check *c, const struct pattern *w,
+                         const struct ptx_operand *o)
+{
+    const enum ptx_type type = type_of(w->type, c->insn);
+    const struct ptx_reg *r = &c->func->regs[o->reg];
+
+    if (r->vec > 1 && (o->dim == 0 || o->dim >= PTX_PART_B0))
+        return 0;
+    if (o->negate == PTX_NEGATE_MINUS || o->dim >= PTX_PART_B0)
+        return w->kind == 'a' && c->insn->op >= PTX_OP_VADD;
+    if (o->negate)
+        return 0;
+    return !type || reg_suits(type, r->type, w->wider);
+}
+
+static int predicate_fits(const struct check *c, const struct pattern *w,
+                          const struct ptx_operand *o)
+{
+    if (o->kind == PTX_OPERAND_INT)
+        return !w->is_dest;
+    if (w->is_dest && o->kind == PTX_OPERAND_SINK)
+        return w->pair || c->insn->has_pair;
+    return o->kind == PTX_OPERAND_REG &&
+           c->func->regs[o->reg].type == PTX_PRED &&
+           !(w->is_dest && o->negate);
+}
+
+static int fits(const struct check *c, const struct pattern *w,
+                const struct ptx_operand *o);
+
+/* All elements as single operands; `_` is a destination. */
+static int vector_fits(const struct check *c, const struct pattern *w,
+                       const struct ptx_operand *o, unsigned count)
+{
+    struct pattern element = *w;
+
+    if (o->kind == PTX_OPERAND_REG) {
+        const struct ptx_reg *r = &c->func->regs[o->reg];
+
+        return r->vec > 1 && r->vec == count && !o->dim &&
+               reg_suits(type_of(w->type, c->insn), r->type, 0);
+    }
+    if (o->kind != PTX_OPERAND_VECTOR || (count && o->count != count))
+        return 0;
+    element.kind = w->is_dest ? 'R' : 'a';
+    for (unsigned i = 0; i < o->count; i++) {
+        if (!fits(c, &element, &o->elems[i]))
+            return 0;
+    }
+    return 1;
+}
+
+static int value_fits(const struct check *c, const struct pattern *w,
+                      const struct ptx_operand *o)
+{
+    const enum ptx_type type = type_of(w->type, c->insn);
+
+    switch (o->kind) {
+    case PTX_OPERAND_REG:
+        return register_fits(c, w, o);
+    case PTX_OPERAND_SINK:
+        return w->kind == 'R';
+    case PTX_OPERAND_INT:
+    case PTX_OPERAND_FLOAT:
+        return (w->kind == 'a' || w->kind == 'x') &&
+               (!type || constant_suits(type, o));
+    case PTX_OPERAND_SREG:
+        return w->kind == 'x' && sreg_suits(type, o);
+    case PTX_OPERAND_VAR:
+    case PTX_OPERAND_FUNC:
+        return (w->kind == 'x' || (w->kind == 'y' &&
+                                   o->kind == PTX_OPERAND_VAR)) &&
+               ptx_type_class(type) != PTX_CLASS_FLOAT &&
+               ptx_type_bits(type) >= 32;
+    default:
+        return 0;
+    }
+}
+
+static int fits(const struct check *c, const struct pattern *w,
+                const struct ptx_operand *o)
+{
+    switch (w->kind) {
+    case 'p':
+        return predicate_fits(c, w, o);
+    case 'v':
+        if (c->insn->vec > 1)
+            return vector_fits(c, w, o, c->insn->vec);
+        return value_fits(c, &(struct pattern){.kind = w->is_dest ? 'r' : 'a',
+                                               .type = w->type,
+                                               .wider = w->wider,
+                                               .is_dest = w->is_dest}, o);
+    case 'V':
+        return vector_fits(c, w, o, 0);
+    case 'i':
+        return o->kind == PTX_OPERAND_INT;
+    case 'm':
+        return o->kind == PTX_OPERAND_ADDR_VAR ||
+               o->kind == PTX_OPERAND_ADDR_INT ||
+               (o->kind == PTX_OPERAND_ADDR_REG && address_suits(c, o));
+    case 'L':
+        return o->kind == PTX_OPERAND_ADDR_LIST;
+    case 'l':
+        return o->kind == PTX_OPERAND_LABEL;
+    case 't':
+        return o->kind == PTX_OPERAND_TABLE;
+    default:
+        return value_fits(c, w, o);
+    }
+}
+
+/* --- saying what is wrong ---------------------------------------------- */
+
+static void describe(const struct check *c, const struct ptx_operand *o,
+                     char *text, size_t size)
+{
+    static const char *const kinds[] = {
+        [PTX_OPERAND_SINK] = "'_'",
+        [PTX_OPERAND_INT] = "an integer constant",
+        [PTX_OPERAND_FLOAT] = "a floating-point constant",
+        [PTX_OPERAND_SREG] = "a special register",
+        [PTX_OPERAND_LABEL] = "a label",
+        [PTX_OPERAND_ADDR_REG] = "an address",
+        [PTX_OPERAND_ADDR_VAR] = "an address",
+        [PTX_OPERAND_ADDR_INT] = "an address",
+        [PTX_OPERAND_ADDR_LIST] = "an address list",
+        [PTX_OPERAND_TABLE] = "a table"};
+
+    if (o->kind == PTX_OPERAND_REG || o->kind == PTX_OPERAND_ADDR_REG) {
+        const struct ptx_reg *r = &c->func->regs[o->reg];
+
+        snprintf(text, size, "%s'%.40s' of type .%s", o->negate ? "negated " : "",
+                 r->name, ptx_type_text(r->type));
+    } else if (o->kind == PTX_OPERAND_VECTOR) {
+        snprintf(text, size, "a vector of %u", o->count);
+    } else if (o->kind == PTX_OPERAND_VAR) {
+        snprintf(text, size, "variable '%.40s'", o->var->name);
+    } else if (o->kind == PTX_OPERAND_FUNC) {
+        snprintf(text, size, "function '%.40s'", o->func->name);
+    } else {
+        snprintf(text, size, "%s", kinds[o->kind] ? kinds[o->kind] : "?");
+    }
+}
+
+static const char *expectation(const struct pattern *w)
+{
+    switch (w->kind) {
+    case 'p':
+        return "a predicate";
+    case 'v':
+    case 'V':
+        return "a vector or value";
+    case 'i':
+        return "an integer constant";
+    case 'm':
+        return "an address in brackets";
+    case 'L':
+        return "an address list in brackets";
+    case 'l':
+        return "a label";
+    case 't':
+        return "a table of targets";
+    case 'r':
+    case 'R':
+        return "a register";
+    case 'y':
+        return "a register or variable";
+    default:
+        return "a register or constant";
+    }
+}
+
+static void note(const struct check *c, struct misfit *why, int operand,
+                 const struct pattern *w)
+{
+    const enum ptx_type type = type_of(w->type, c->insn);
+    char found[96] = "nothing";
+
+    if (operand < why->operand)
+        return;
+    why->operand = operand;
+    if (operand < c->insn->operand_count)
+        describe(c, &c->insn->operands[operand], found, sizeof found);
+    snprintf(why->text, sizeof why->text,
+             "operand %d is %s, expected %s%s%s", operand, found,
+             expectation(w), type ? " of type ." : "", ptx_type_text(type));
+}
+
+static enum kiln_status complain(struct parser *p, const struct check *c,
+                                 const struct misfit *why)
+{
+    const char *op = ptx_op_text(c->insn->op);
+
+    for (unsigned i = 0; i < c->insn->operand_count; i++) {
+        const struct ptx_operand *o = &c->insn->operands[i];
+
+        if (o->kind == PTX_OPERAND_SREG && c->insn->op != PTX_OP_MOV)
+            return ptx_error(p, c->insn->line,
+                             "Special register argument not allowed for "
+                             "instruction '%s'",
+                             op);
+    }
+    if (why->operand < 0)
+        return ptx_error(p, c->insn->line,
+                         "Arguments mismatch for instruction '%s': '%.60s' "
+                         "with %u operands",
+                         op, c->insn->text, c->insn->operand_count);
+    return ptx_error(p, c->insn->line,
+                     "Arguments mismatch for instruction '%s': %s", op,
+                     why->text);
+}
+
+/* --- the whole instruction --------------------------------------------- */
+
+/* One alternative of a form's operands. On success the counts are set. */
+static int try_pattern(const struct check *c, struct pattern *w,
+                       struct misfit *why)
+{
+    struct ptx_insn *insn = c->insn;
+    unsigned dests = 0;
+    int i = 0;
+
+    while (next_word(w)) {
+        if (i < insn->operand_count && fits(c, w, &insn->operands[i])) {
+            dests += w->is_dest;
+            i++;
+            if (insn->has_pair && i == 1) {
+                const struct pattern pair = {.kind = 'p', .is_dest = 1,
+                                             .pair = 1};
+
+                if (!w->pair || i >= insn->operand_count ||
+                    !fits(c, &pair, &insn->operands[i])) {
+                    note(c, why, i, &pair);
+                    return 0;
+                }
+                dests++;
+                i++;
+            }
+        } else if (!w->optional) {
+            note(c, why, i, w);
+            return 0;
+        }
+    }
+    if (i < insn->operand_count)
+        return 0;
+    insn->dst_count = (uint8_t)dests;
+    return 1;
+}
+
+enum kiln_status check_insn(struct parser *p, struct ptx_insn *insn,
+                            const struct shape *shape)
+{
+    const struct check c = {p, insn, p->func};
+    struct misfit why = {-1, ""};
+
+    if (shape->open)
+        return KILN_OK;
+    if (insn->op == PTX_OP_CALL)
+        return KILN_OK; /* call.c has looked */
+    for (unsigned i = 0; i < shape->form_count; i++) {
+        struct pattern w = {.form = shape->forms[i],
+                            .at = shape->forms[i]->operands};
+
+        for (;;) {
+            if (try_pattern(&c, &w, &why))
+                return check_rules(&c);
+            while (*w.at && *w.at != '/')
+                w.at++;
+            if (!*w.at)
+                break;
+            w.at++;
+        }
+    }
+    return complain(p, &c, &why);
+}

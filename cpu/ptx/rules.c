@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rules of single instructions that forms.def cannot say: which state space
+ * an address may have, what cvt rounds, how wide the parts of a packed value
+ * are.
+ */
+#include <string.h>
+
+#include "cpu/ptx/check.h"
+
+static int has(const struct check *c, enum ptx_mod m)
+{
+    return ptx_has(c->insn, m);
+}
+
+/* --- memory ------------------------------------------------------------ */
+
+static enum kiln_status check_address(const struct check *c,
+                                      const struct ptx_operand *o,
+                                      enum ptx_space space)
+{
+    if (o->kind == PTX_OPERAND_ADDR_INT && space != PTX_SPACE_LOCAL)
+        return ptx_error(
+            c->p, c->insn->line,
+            "Immediate addresses allowed only for .local state space");
+    if (o->kind != PTX_OPERAND_ADDR_VAR || space == PTX_SPACE_GENERIC)
+        return KILN_OK;
+    if (o->var->space != space)
+        return ptx_error(c->p, c->insn->line,
+                         "State space mismatch between instruction and address "
+                         "in instruction '%s': '%.80s' is in .%s",
+                         ptx_op_text(c->insn->op), o->var->name,
+                         space_text(o->var->space));
+    return KILN_OK;
+}
+
+static enum kiln_status check_order(const struct check *c)
+{
+    const int scope = has(c, PTX_MOD_CTA) || has(c, PTX_MOD_GPU) ||
+                      has(c, PTX_MOD_SYS) || has(c, PTX_MOD_CLUSTER);
+    const int ordered = has(c, PTX_MOD_RELAXED) || has(c, PTX_MOD_ACQUIRE) ||
+                        has(c, PTX_MOD_RELEASE) || has(c, PTX_MOD_MMIO);
+    const int cached = has(c, PTX_MOD_CA) || has(c, PTX_MOD_CG) ||
+                       has(c, PTX_MOD_CS) || has(c, PTX_MOD_LU) ||
+                       has(c, PTX_MOD_CV) || has(c, PTX_MOD_WB) ||
+                       has(c, PTX_MOD_WT);
+
+    if (scope != ordered)
+        return ptx_error(c->p, c->insn->line,
+                         ordered ? "Scope modifier required for '%.80s'"
+                                 : "Illegal scope modifier for '%.80s'",
+                         c->insn->text);
+    if (cached && (ordered || has(c, PTX_MOD_VOLATILE)))
+        return ptx_error(c->p, c->insn->line,
+                         "Cache operator not allowed for '%.80s'",
+                         c->insn->text);
+    return KILN_OK;
+}
+
+static enum kiln_status check_width(const struct check *c)
+{
+    const struct ptx_insn *i = c->insn;
+    const unsigned bits = ptx_type_bits(i->types[0]) * i->vec;
+
+    if (i->vec > 1 && bits > 256)
+        return ptx_error(c->p, i->line,
+                         "Vector type too large, exceeds 256 bit limit");
+    if (bits > 128 && i->types[0] == PTX_B128)
+        return ptx_error(c->p, i->line,
+                         "Vector type too large, exceeds 128 bit limit");
+    if ((i->vec > 1 && bits > 128) && c->p->module->target < 100)
+        return ptx_error(c->p, i->line,
+                         "Feature '256 bit wide load/store' requires .target "
+                         "sm_100 or higher");
+    return KILN_OK;
+}
+
+static enum kiln_status check_ld(const struct check *c)
+{
+    const struct ptx_insn *i = c->insn;
+    enum kiln_status st = check_address(c, &i->operands[1], i->space);
+
+    if (!st && has(c, PTX_MOD_NC) && i->space != PTX_SPACE_GLOBAL)
+        st = ptx_error(c->p, i->line, "Modifier '.nc' requires .global space");
+    if (!st)
+        st = check_order(c);
+    return st ? st : check_width(c);
+}
+
+static enum kiln_status check_st(const struct check *c)
+{
+    const struct ptx_insn *i = c->insn;
+    const struct ptx_operand *o = &i->operands[0];
+    const struct ptx_func *f = c->func;
+    enum kiln_status st = check_address(c, o, i->space);
+
+    if (!st && o->kind == PTX_OPERAND_ADDR_VAR &&
+        o->var->space == PTX_SPACE_PARAM && f->param_count &&
+        o->var >= f->params && o->var < f->params + f->param_count)
+        st = ptx_error(c->p, i->line,
+                       "Illegal to write to function input parameter '%.80s'",
+                       o->var->name);
+    if (!st)
+        st = check_order(c);
+    return st ? st : check_width(c);
+}
+
+static enum kiln_status check_atom(const struct check *c)
+{
+    const struct ptx_insn *i = c->insn;
+    const int first = i->op == PTX_OP_ATOM;
+
+    return check_address(c, &i->operands[first], i->space);
+}
+
+/* --- mov --------------------------------------------------------------- */
+
+static unsigned element_bits(const struct check *c, const struct ptx_operand *o,
+                             unsigned otherwise)
+{
+    return o->kind == PTX_OPERAND_REG
+               ? ptx_type_bits(c->func->regs[o->reg].type)
+               : otherwise;
+}
+
+/* {a, b} packs into a type of the elements' size together. */
+static enum kiln_status check_packing(const struct check *c,
+                                      const struct ptx_operand *v)
+{
+    const unsigned whole = ptx_type_bits(c->insn->types[0]);
+    const unsigned each = v->count ? whole / v->count : 0;
+    int fits = (v->count == 2 || v->count == 4) &&
+               ptx_type_class(c->insn->types[0]) == PTX_CLASS_BITS;
+
+    for (unsigned i = 0; fits && i < v->count; i++)
+        fits = element_bits(c, &v->elems[i], each) == each;
+    if (!fits)
+        return ptx_error(c->p, c->insn->line,
+                         "Arguments mismatch for instruction 'mov': a vector "
+                         "of %u does not pack into type .%s",
+                         v->count, ptx_type_text(c->insn->types[0]));
+    return KILN_OK;
+}
+
+static enum kiln_status check_mov(const struct check *c)
+{
+    const struct ptx_operand *o = c->insn->operands;
+
+    if (c->insn->vec > 1)
+        return KILN_OK;
+    if (o[0].kind == PTX_OPERAND_VECTOR)
+        return check_packing(c, &o[0]);
+    if (o[1].kind == PTX_OPERAND_VECTOR)
+        return check_packing(c, &o[1]);
+    return KILN_OK;
+}
+
+/* --- cvt --------------------------------------------------------------- */
+
+static int is_float(enum ptx_type t)
+{
+    return ptx_type_class(t) == PTX_CLASS_FLOAT;
+}
+
+static int rounds_to_int(enum ptx_round r)
+{
+    return r >= PTX_ROUND_RNI;
+}
+
+static enum kiln_status illegal_rounding(const struct check *c)
+{
+    return ptx_error(c->p, c->insn->line,
+                     c->insn->round
+                         ? "Illegal rounding modifier for instruction '%.80s'"
+                         : "Rounding modifier required for instruction '%.80s'",
+                     c->insn->text);
+}
+
+/* A float's order by precision, so that a conversion that loses nothing is
+ * told from one that rounds. */
+static unsigned precision(enum ptx_type t)
+{
+    switch (t) {
+    case PTX_F64:
+        return 52;
+    case PTX_F32:
+        return 23;
+    case PTX_F16:
+        return 10;
+    case PTX_BF16:
+        return 7;
+    default:
+        return 0;
+    }
+}
+
+/* Plain conversions of one value; those of packed and tiny floats have rows
+ * that say all. PTX ISA 9.7.9.21 (cvt). */
+static enum kiln_status check_cvt(const struct check *c)
+{
+    const struct ptx_insn *i = c->insn;
+    const enum ptx_type d = i->types[0];
+    const enum ptx_type a = i->types[1];
+    const enum ptx_round r = i->round;
+
+    if (has(c, PTX_MOD_PACK) || i->type_count != 2 ||
+        ptx_type_class(d) == PTX_CLASS_PACKED ||
+        ptx_type_class(a) == PTX_CLASS_PACKED || d == PTX_TF32)
+        return KILN_OK;
+    if (!is_float(d) && !is_float(a))
+        return r ? illegal_rounding(c) : KILN_OK;
+    if (!is_float(d)) /* float -> int */
+        return rounds_to_int(r) ? KILN_OK : illegal_rounding(c);
+    if (!is_float(a)) /* int -> float */
+        return r && !rounds_to_int(r) ? KILN_OK : illegal_rounding(c);
+    if (d == a)
+        return r && !rounds_to_int(r) && d != PTX_F16 && d != PTX_BF16
+                   ? illegal_rounding(c)
+                   : KILN_OK;
+    if (precision(d) < precision(a) || (d == PTX_F16 && a == PTX_BF16))
+        return r && !rounds_to_int(r) ? KILN_OK : illegal_rounding(c);
+    return r && !(d == PTX_BF16 || a == PTX_BF16) ? illegal_rounding(c)
+                                                  : KILN_OK;
+}
+
+/* --- the rest ---------------------------------------------------------- */
+
+static enum kiln_status check_bar(const struct check *c)
+{
+    const struct ptx_operand *o = c->insn->operands;
+    const int first = has(c, PTX_MOD_RED);
+
+    if (has(c, PTX_MOD_WARP) || has(c, PTX_MOD_CLUSTER))
+        return KILN_OK;
+    if (o[first].kind == PTX_OPERAND_INT &&
+        (o[first].ival < 0 || o[first].ival > 15))
+        return ptx_error(c->p, c->insn->line,
+                         "Barrier number '%lld' out of range, expected to be "
+                         "in range [0..15]",
+                         (long long)o[first].ival);
+    return KILN_OK;
+}
+
+static enum kiln_status check_sync_needed(const struct check *c)
+{
+    if (!has(c, PTX_MOD_SYNC) && c->p->module->target >= 70 &&
+        c->p->module->version >= 64)
+        return ptx_error(c->p, c->insn->line,
+                         "Instruction '%s' without '.sync' is not supported on "
+                         ".target sm_70 and higher from PTX ISA version 6.4",
+                         ptx_op_text(c->insn->op));
+    return KILN_OK;
+}
+
+enum kiln_status check_rules(const struct check *c)
+{
+    switch (c->insn->op) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+        return check_ld(c);
+    case PTX_OP_ST:
+        return check_st(c);
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+        return check_atom(c);
+    case PTX_OP_MOV:
+        return check_mov(c);
+    case PTX_OP_CVT:
+        return check_cvt(c);
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER:
+        return check_bar(c);
+    case PTX_OP_SHFL:
+    case PTX_OP_VOTE:
+        return check_sync_needed(c);
+    default:
+        return KILN_OK;
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Any text must parse or be refused; what parses must print, and the print
+ * must parse and print to the same text.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/ptx/ptx.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct arena arena = {0};
+    struct buffer first = {0};
+    struct buffer second = {0};
+    struct buffer log = {0};
+    struct ptx_module *m;
+
+    if (!ptx_parse((const char *)bytes, size, &arena, &m, &log, NULL)) {
+        ptx_print(m, &first);
+        if (ptx_parse(buffer_str(&first), first.size, &arena, &m, &log, NULL))
+            abort();
+        ptx_print(m, &second);
+        if (first.size != second.size ||
+            memcmp(first.bytes, second.bytes, first.size) != 0)
+            abort();
+    }
+    buffer_fini(&first);
+    buffer_fini(&second);
+    buffer_fini(&log);
+    arena_fini(&arena);
+    return 0;
+}
