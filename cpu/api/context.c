@@ -10,14 +10,31 @@
 #include "base/alloc.h"
 #include "cpu/api/driver.h"
 
-/* A context made current more often than this without being popped is a
- * leak. */
-enum { STACK = 256 };
+/* The calling thread's stack of contexts. Only a pointer is thread-local: a
+ * library that is opened late gets little room for such variables. */
+struct stack {
+    CUcontext *items;
+    size_t count;
+    size_t room;
+};
 
-static _Thread_local struct {
-    CUcontext items[STACK];
-    unsigned count;
-} stack;
+static _Thread_local struct stack *stack;
+static pthread_key_t stack_key;
+static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
+
+static void free_stack(void *data)
+{
+    struct stack *s = data;
+
+    stack = NULL;
+    kiln_release(s->items);
+    kiln_release(s);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&stack_key, free_stack);
+}
 
 struct context *context_of(CUcontext handle)
 {
@@ -26,19 +43,50 @@ struct context *context_of(CUcontext handle)
 
 static CUcontext top(void)
 {
-    return stack.count ? stack.items[stack.count - 1] : NULL;
+    return stack && stack->count ? stack->items[stack->count - 1] : NULL;
 }
 
-void context_set_current(CUcontext handle)
+/* Room for one more; 0, or -1 when memory is out. */
+static int stack_grow(void)
 {
-    if (!stack.count) {
-        if (handle)
-            stack.items[stack.count++] = handle;
-    } else if (handle) {
-        stack.items[stack.count - 1] = handle;
-    } else {
-        stack.count--;
+    CUcontext *more;
+    size_t room;
+
+    if (!stack) {
+        pthread_once(&stack_once, make_key);
+        stack = kiln_zalloc(sizeof *stack);
+        if (!stack)
+            return -1;
+        pthread_setspecific(stack_key, stack);
     }
+    if (stack->count < stack->room)
+        return 0;
+    room = stack->room ? stack->room * 2 : 8;
+    more = kiln_array(stack->items, room, sizeof *more);
+    if (!more)
+        return -1;
+    stack->items = more;
+    stack->room = room;
+    return 0;
+}
+
+static CUresult push(CUcontext handle)
+{
+    if (stack_grow())
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    stack->items[stack->count++] = handle;
+    return CUDA_SUCCESS;
+}
+
+static CUresult set_top(CUcontext handle)
+{
+    if (!stack || !stack->count)
+        return handle ? push(handle) : CUDA_SUCCESS;
+    if (handle)
+        stack->items[stack->count - 1] = handle;
+    else
+        stack->count--;
+    return CUDA_SUCCESS;
 }
 
 CUresult api_current(struct context **out)
@@ -166,15 +214,16 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice device,
     if (!out || flags & ~(unsigned)CU_CTX_FLAGS_MASK ||
         (flags & CU_CTX_SCHED_MASK) == 3 || (flags & CU_CTX_SCHED_MASK) > 4)
         return CUDA_ERROR_INVALID_VALUE;
-    if (stack.count == STACK)
-        return CUDA_ERROR_OUT_OF_MEMORY;
     result = context_new(flags, NULL, &context);
     if (result)
         return result;
     context->api_version = api_version;
-    stack.items[stack.count++] = context->handle;
-    *out = context->handle;
-    return CUDA_SUCCESS;
+    result = push(context->handle);
+    if (result)
+        context_destroy(context);
+    else
+        *out = context->handle;
+    return result;
 }
 
 API(cuCtxCreate, CUcontext *out, unsigned int flags, CUdevice device)
@@ -226,7 +275,7 @@ API(cuCtxDestroy_v2, CUcontext handle)
     if (!context || context->is_primary)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (top() == handle)
-        stack.count--;
+        stack->count--;
     context_destroy(context);
     return CUDA_SUCCESS;
 }
@@ -241,10 +290,7 @@ API(cuCtxPushCurrent_v2, CUcontext handle)
         return result;
     if (!handle_is(handle, HANDLE_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (stack.count == STACK)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    stack.items[stack.count++] = handle;
-    return CUDA_SUCCESS;
+    return push(handle);
 }
 
 API_ALIAS(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext handle), (handle))
@@ -255,11 +301,11 @@ API(cuCtxPopCurrent_v2, CUcontext *out)
 
     if (result)
         return result;
-    if (!stack.count)
+    if (!stack || !stack->count)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (out)
         *out = top();
-    stack.count--;
+    stack->count--;
     return CUDA_SUCCESS;
 }
 
@@ -273,8 +319,7 @@ API(cuCtxSetCurrent, CUcontext handle)
         return result;
     if (handle && !handle_is(handle, HANDLE_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
-    context_set_current(handle);
-    return CUDA_SUCCESS;
+    return set_top(handle);
 }
 
 API(cuCtxGetCurrent, CUcontext *out)

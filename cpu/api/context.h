@@ -66,8 +66,6 @@ CUresult context_new(unsigned flags, void *handle, struct context **out);
 void context_destroy(struct context *context);
 /* The one a handle names, or NULL. */
 struct context *context_of(CUcontext handle);
-/* Make the handle the calling thread's current context; NULL: none. */
-void context_set_current(CUcontext handle);
 
 /* NULL and the two constants mean default streams of `context`, which may be
  * NULL for a created stream. CUDA_ERROR_INVALID_HANDLE. */
