@@ -12,7 +12,8 @@
 #include "image/elf_view.h"
 
 enum {
-    STO_ENTRY = 0x10, /* st_other of a kernel's symbol */
+    STO_ENTRY = 0x10,     /* st_other of a kernel's symbol */
+    STT_CUDA_OBJECT = 13, /* a variable of a relocatable cubin */
     ABI7_ACCELERATED = 0x800,
     SHARED_KEPT = 1024, /* by the system, on SM 90 and above */
     PARAMS_MAX = 4096,
@@ -25,6 +26,7 @@ enum {
     ATTR_CBANK_SIZE = 0x19,
     ATTR_REGCOUNT = 0x2f,
     ATTR_KPARAM_V2 = 0x45,
+    ATTR_COMPAT_ARCH = 0x09, /* of .nv.compat */
     FORM_SIZED = 4
 };
 
@@ -128,7 +130,9 @@ static int is_kernel(const Elf64_Sym *s)
 static int is_variable(const struct reading *r, const Elf64_Sym *s,
                        struct elf_section *section)
 {
-    return ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_shndx &&
+    unsigned type = ELF64_ST_TYPE(s->st_info);
+
+    return (type == STT_OBJECT || type == STT_CUDA_OBJECT) && s->st_shndx &&
            s->st_shndx < r->elf.sections &&
            !elf_view_section(&r->elf, s->st_shndx, section, NULL) &&
            (!strncmp(section->name, ".nv.global", 10) ||
@@ -288,7 +292,8 @@ static enum kiln_status read_param(const struct record *rec, uint32_t sm,
                          ordinal, count);
     p.pointer = rec->attribute == ATTR_KPARAM_V2 || sm < 100
                     ? CUBIN_UNKNOWN
-                    : (kind == 5 ? CUBIN_YES : CUBIN_NO);
+                    : (kind == 5 ? CUBIN_YES : CUBIN_UNKNOWN);
+    /* Without .ptr in the PTX an 8-byte integer may still be an address. */
     if (p.size != 8)
         p.pointer = CUBIN_NO;
     params[ordinal] = p;
@@ -391,9 +396,10 @@ static struct by_name *look_up(struct by_name *sorted, size_t count,
                  : NULL;
 }
 
-static uint32_t shared_of(uint64_t size, uint32_t sm)
+static uint32_t shared_of(uint64_t size, const struct reading *r)
 {
-    if (sm >= 90)
+    /* The linker adds what the system keeps. */
+    if (r->sm >= 90 && r->elf.header.e_type != ET_REL)
         size = size > SHARED_KEPT ? size - SHARED_KEPT : 0;
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
@@ -432,12 +438,35 @@ static enum kiln_status read_sections(struct reading *r,
         } else if ((name = after(s.name, ".nv.shared."))) {
             k = look_up(sorted, r->count, name);
             if (k)
-                k->kernel->static_shared = shared_of(s.size, r->sm);
+                k->kernel->static_shared = shared_of(s.size, r);
         }
         if (st)
             return st;
     }
     return KILN_OK;
+}
+
+/* ABI 8 tells the "a" in .nv.compat: attribute 9, value 1. Its records are
+ * those of .nv.info. */
+static char variant_of(const struct elf_view *elf, uint32_t abi)
+{
+    struct elf_section s;
+    struct cursor c;
+    int found;
+
+    if (abi < 8 || find(elf, ".nv.compat", &s, &found, NULL) || !found)
+        return 0;
+    c = cursor_of(s.bytes, (size_t)s.size);
+    while (cursor_left(&c) >= 4) {
+        unsigned form = cursor_u8(&c), attribute = cursor_u8(&c);
+        unsigned value = cursor_u16(&c);
+
+        if (attribute == ATTR_COMPAT_ARCH && form == 2)
+            return (value & 255) == 1 ? 'a' : 0;
+        if (form == FORM_SIZED)
+            cursor_bytes(&c, (value + 3u) & ~3u);
+    }
+    return 0;
 }
 
 /* The toolkit, from the note of ABI 8 or from e_version of ABI 7. */
@@ -483,6 +512,8 @@ enum kiln_status cubin_read(const void *bytes, size_t size,
         st = read_sections(&r, err);
     if (st)
         return st;
+    if (!cubin.variant)
+        cubin.variant = variant_of(&r.elf, cubin.abi);
     cubin.toolkit = toolkit_of(&r.elf, cubin.abi);
     cubin.kernels = r.kernels;
     cubin.kernel_count = r.count;

@@ -75,6 +75,16 @@ static const char *text_at(const char *table, size_t size, uint64_t offset)
     return offset < size ? table + offset : "";
 }
 
+int elf_view_is_empty(uint16_t machine, uint32_t type)
+{
+    enum { CUDA_GLOBAL = 0x70000007, CUDA_LOCAL, CUDA_SHARED = 0x7000000a };
+
+    return type == SHT_NOBITS || type == SHT_NULL ||
+           (machine == EM_CUDA && (type == CUDA_GLOBAL ||
+                                   type == CUDA_LOCAL ||
+                                   type == CUDA_SHARED));
+}
+
 enum kiln_status elf_view_section(const struct elf_view *elf, uint32_t index,
                                   struct elf_section *out,
                                   struct kiln_error *err)
@@ -85,7 +95,7 @@ enum kiln_status elf_view_section(const struct elf_view *elf, uint32_t index,
         return kiln_fail(err, KILN_E_FORMAT, "ELF: section %u of %u", index,
                          elf->sections);
     s = row(elf, index);
-    if (s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL &&
+    if (!elf_view_is_empty(elf->header.e_machine, s.sh_type) &&
         !inside(elf, s.sh_offset, s.sh_size))
         return kiln_fail(err, KILN_E_FORMAT,
                          "ELF: section %u: %llu bytes at 0x%llx, file of %zu",
@@ -103,7 +113,7 @@ enum kiln_status elf_view_section(const struct elf_view *elf, uint32_t index,
     };
     if (s.sh_type == SHT_NULL)
         out->size = 0;
-    else if (s.sh_type != SHT_NOBITS)
+    else if (!elf_view_is_empty(elf->header.e_machine, s.sh_type))
         out->bytes = elf->bytes + s.sh_offset;
     return KILN_OK;
 }

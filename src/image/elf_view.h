@@ -21,6 +21,10 @@ struct elf_view {
     size_t names_size;
 };
 
+/* Whether a section of this type takes no bytes of the file: in a
+ * relocatable cubin the spaces have types of their own. */
+int elf_view_is_empty(uint16_t machine, uint32_t type);
+
 struct elf_section {
     uint32_t index;
     const char *name; /* NUL-terminated inside the file; "" when it is not */

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "image/elf_view.h"
 #include "image/fatbin.h"
 
 /* A claim above this is not worth looking at. */
@@ -93,7 +94,7 @@ enum kiln_status elf_extent(const void *image, size_t size, size_t *extent,
         Elf64_Shdr s;
 
         memcpy(&s, bytes + h.e_shoff + i * sizeof s, sizeof s);
-        if (s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL)
+        if (!elf_view_is_empty(h.e_machine, s.sh_type))
             end = largest(end, end_of(s.sh_offset, s.sh_size, 1));
     }
     if (end > LARGEST)
