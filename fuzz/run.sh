@@ -15,11 +15,15 @@ for f in "$build"/bin/fuzz_*; do
     [ -x "$f" ] || continue
     name=${f##*/fuzz_}
     mkdir -p "$build/corpus/$name" "$build/crashes"
+    set -- "$build/corpus/$name"
+    for c in "$build/fuzz/seeds/$name" "$here/corpus/$name"; do
+        [ ! -d "$c" ] || set -- "$@" "$c"
+    done
     echo "fuzz $name, $seconds s"
     if "$f" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
         -max_len=65536 -print_final_stats=0 -verbosity=0 \
         -artifact_prefix="$build/crashes/$name-" \
-        "$build/corpus/$name" "$here/corpus/$name" >"$build/fuzz.log" 2>&1
+        "$@" >"$build/fuzz.log" 2>&1
     then
         passed=$((passed + 1))
     else

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A fat binary: every entry is listed and unpacked.
+ */
+#include "image/fatbin.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fatbin fatbin;
+    struct fatbin_entry entry;
+    struct kiln_error err;
+    int more = 1;
+
+    if (fatbin_open(data, size, &fatbin, &err))
+        return 0;
+    while (!fatbin_next(&fatbin, &entry, &more, &err) && more) {
+        struct buffer plain = {0};
+
+        fatbin_unpack(&entry, 1 << 20, &plain, &err);
+        buffer_fini(&plain);
+    }
+    return 0;
+}
