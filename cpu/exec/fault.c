@@ -26,7 +26,9 @@
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 enum { SIGNALS = sizeof signals / sizeof signals[0], ALT_STACK = 64 * 1024 };
 
+/* Whom signals that are not a kernel's go to. */
 static struct sigaction previous[SIGNALS];
+static pthread_mutex_t handlers = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t stack_key;
 static int key_made;
 
@@ -34,6 +36,8 @@ static int key_made;
 static _Thread_local struct slot *here
     __attribute__((tls_model("initial-exec")));
 static _Thread_local int has_stack
+    __attribute__((tls_model("initial-exec")));
+static _Thread_local int passing
     __attribute__((tls_model("initial-exec")));
 
 static __attribute__((noreturn)) void landing(struct slot *slot)
@@ -55,26 +59,38 @@ static void divert(struct slot *slot, ucontext_t *context)
     regs[REG_EFL] &= ~(greg_t)0x40400; /* direction, alignment check */
 }
 
+/* As if there were no handler: the instruction is repeated, and then it ends
+ * the process; a signal that was sent is sent again. */
+static void default_action(int signal, const siginfo_t *info)
+{
+    const struct sigaction none = {.sa_handler = SIG_DFL};
+
+    sigaction(signal, &none, NULL);
+    if (info->si_code <= 0)
+        syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), signal);
+}
+
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
-    for (int i = 0; i < SIGNALS; i++) {
-        const struct sigaction *old = &previous[i];
+    const struct sigaction *old = &previous[0];
 
-        if (signals[i] != signal)
-            continue;
-        if (old->sa_flags & SA_SIGINFO) {
-            old->sa_sigaction(signal, info, context);
-        } else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
-            old->sa_handler(signal);
-        } else if (old->sa_handler == SIG_DFL || info->si_code > 0) {
-            /* the instruction is repeated, and then it ends the process;
-             * a signal that was sent is sent again */
-            sigaction(signal, old, NULL);
-            if (info->si_code <= 0)
-                syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid),
-                        signal);
-        }
+    for (int i = 0; i < SIGNALS; i++)
+        if (signals[i] == signal)
+            old = &previous[i];
+    if (passing) {
+        /* a handler that was put over ours, and under it again by rearm(),
+         * has passed it back: neither knows better */
+        default_action(signal, info);
+        return;
     }
+    passing = 1;
+    if (old->sa_flags & SA_SIGINFO)
+        old->sa_sigaction(signal, info, context);
+    else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
+        old->sa_handler(signal);
+    else if (old->sa_handler == SIG_DFL || info->si_code > 0)
+        default_action(signal, info);
+    passing = 0;
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context)
@@ -131,35 +147,64 @@ static void arm_thread(void)
         free_stack(ours.ss_sp);
 }
 
-void fault_enter(struct slot *slot)
-{
-    if (slot && !has_stack)
-        arm_thread();
-    here = slot;
-}
-
-enum kiln_status fault_install(struct kiln_error *err)
-{
-    struct sigaction ours = {.sa_sigaction = on_signal,
-                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-
-    sigemptyset(&ours.sa_mask);
-    if (!key_made && pthread_key_create(&stack_key, free_stack))
-        return kiln_fail(err, KILN_E_OS, "no thread-specific key left");
-    key_made = 1;
-    for (int i = 0; i < SIGNALS; i++)
-        if (sigaction(signals[i], &ours, &previous[i]))
-            return kiln_fail(err, KILN_E_OS, "no handler for signal %d: %m",
-                             signals[i]);
-    return KILN_OK;
-}
-
 static int is_ours(int signal)
 {
     struct sigaction now;
 
     return !sigaction(signal, NULL, &now) && now.sa_flags & SA_SIGINFO &&
            now.sa_sigaction == on_signal;
+}
+
+static enum kiln_status install(struct kiln_error *err)
+{
+    struct sigaction ours = {.sa_sigaction = on_signal,
+                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+
+    sigemptyset(&ours.sa_mask);
+    for (int i = 0; i < SIGNALS; i++) {
+        struct sigaction now;
+
+        if (sigaction(signals[i], NULL, &now))
+            return kiln_fail(err, KILN_E_OS, "no handler for signal %d: %m",
+                             signals[i]);
+        /* put back by signal(), it has lost its flags, but it is ours */
+        if (now.sa_sigaction != on_signal)
+            previous[i] = now;
+        sigaction(signals[i], &ours, NULL);
+    }
+    return KILN_OK;
+}
+
+/* Programs set handlers of their own after the device was opened. They are
+ * put behind ours, or a kernel's fault would end the process. */
+static void rearm(void)
+{
+    pthread_mutex_lock(&handlers);
+    if (!is_ours(SIGSEGV))
+        install(NULL);
+    pthread_mutex_unlock(&handlers);
+}
+
+void fault_enter(struct slot *slot)
+{
+    if (slot && !has_stack)
+        arm_thread();
+    if (slot && !is_ours(SIGSEGV))
+        rearm();
+    here = slot;
+}
+
+enum kiln_status fault_install(struct kiln_error *err)
+{
+    enum kiln_status st;
+
+    if (!key_made && pthread_key_create(&stack_key, free_stack))
+        return kiln_fail(err, KILN_E_OS, "no thread-specific key left");
+    key_made = 1;
+    pthread_mutex_lock(&handlers);
+    st = install(err);
+    pthread_mutex_unlock(&handlers);
+    return st;
 }
 
 void fault_uninstall(void)
@@ -319,10 +364,12 @@ void fault_report(const struct slot *slot, struct kiln_error *err)
         kiln_fail(err, st, "kernel %.100s, block (%u,%u,%u), warp %u: %s",
                   grid->name, b->ctaid[0], b->ctaid[1], b->ctaid[2],
                   slot->by_warp ? slot->fault.warp : 0, text);
-    log_line(slot->fault.source == FAULT_DEADLOCK ||
-                     (slot->fault.source == FAULT_CALL &&
-                      slot->fault.kind == ABI_FAULT_SYNC)
-                 ? LOG_WARN
-                 : LOG_INFO,
-             "%s", err->text);
+    /* what this engine cannot do deserves more than the error's number */
+    if (!atomic_load(&slot->op->stream->context->status))
+        log_line(slot->fault.source == FAULT_DEADLOCK ||
+                         (slot->fault.source == FAULT_CALL &&
+                          slot->fault.kind == ABI_FAULT_SYNC)
+                     ? LOG_WARN
+                     : LOG_INFO,
+                 "%s", err->text);
 }
