@@ -35,6 +35,11 @@ struct jit_result {
     char *info_log;
 };
 
+/* The compiler itself, for the plugin and for tests. */
+enum kiln_status jit_compile(const struct jit_request *request,
+                             struct jit_result *result,
+                             struct kiln_error *err);
+
 /* Exported by the plugin under these names. */
 typedef enum kiln_status jit_compile_fn(const struct jit_request *request,
                                         struct jit_result *result,

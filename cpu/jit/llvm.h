@@ -23,4 +23,8 @@
 #error "LLVM 19 to 22"
 #endif
 
+/* Masked loads, stores, gathers and scatters name their alignment by an
+ * operand behind the pointer, from 22 on by an attribute of it. */
+#define LLVM_MASKED_ALIGN_OPERAND (LLVM_VERSION_MAJOR < 22)
+
 #endif

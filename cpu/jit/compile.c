@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * PTX text in, a host object out. Parse, lay out, then for each kernel and
+ * launch shape the graph passes and one LLVM function; LLVM optimises the
+ * module and emits the object, whose info section was made beforehand.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cpu/exec/abi.h"
+#include "cpu/jit/emit.h"
+#include "cpu/jit/jit.h"
+#include "cpu/jit/machine.h"
+
+struct job {
+    const struct jit_request *request;
+    struct arena arena;
+    struct buffer log;
+    struct ptx_module *ptx;
+    struct layout layout;
+    struct layout_kernel *kernels;
+    struct object_kernel *infos;
+    uint32_t kernel_count;
+    struct machine machine;
+    LLVMContextRef ctx;
+    LLVMModuleRef module;
+};
+
+/* --- what a kernel is --- */
+
+static int is_float_arithmetic(const struct ptx_insn *p)
+{
+    switch (p->op) {
+    case PTX_OP_MOV:
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+    case PTX_OP_ST:
+    case PTX_OP_SELP:
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+    case PTX_OP_ABS:
+    case PTX_OP_NEG:
+    case PTX_OP_COPYSIGN:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+/* Whether the kernel may run under the processor's flush modes: its f32
+ * arithmetic is all .ftz, and it has no f64. Conversions from integers have
+ * no subnormal on either side. */
+static int runs_flushed(const struct ptx_func *f)
+{
+    int flushes = 0;
+
+    for (size_t i = 0; i < f->insn_count; i++) {
+        const struct ptx_insn *p = &f->insns[i];
+        int has_f32 = 0;
+
+        if (p->op == PTX_OP_CVT &&
+            ptx_type_class(p->types[1]) != PTX_CLASS_FLOAT &&
+            p->types[0] != PTX_F64)
+            continue;
+        for (int t = 0; t < p->type_count; t++) {
+            if (p->types[t] == PTX_F64)
+                return 0;
+            has_f32 |= p->types[t] == PTX_F32;
+        }
+        if (!has_f32 || !is_float_arithmetic(p))
+            continue;
+        if (!ptx_has(p, PTX_MOD_FTZ))
+            return 0;
+        flushes = 1;
+    }
+    return flushes;
+}
+
+static int reads_tid(const struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->insn_count; i++)
+        for (int k = 0; k < f->insns[i].operand_count; k++)
+            if (f->insns[i].operands[k].kind == PTX_OPERAND_SREG &&
+                f->insns[i].operands[k].sreg == PTX_SREG_TID)
+                return 1;
+    return 0;
+}
+
+static struct object_param *describe_params(struct job *j,
+                                            const struct ptx_func *f)
+{
+    struct object_param *p =
+        arena_array(&j->arena, f->param_count, sizeof *p);
+
+    for (size_t i = 0; p && i < f->param_count; i++)
+        p[i] = (struct object_param){.offset = (uint32_t)f->params[i].offset,
+                                     .size = (uint32_t)f->params[i].size,
+                                     .align = f->params[i].align,
+                                     .is_pointer = f->params[i].is_pointer};
+    return p;
+}
+
+static uint32_t product(const uint32_t v[3])
+{
+    uint64_t n = 1;
+
+    for (int d = 0; d < 3; d++)
+        n *= v[d] ? v[d] : 1;
+    return n > ABI_MAX_THREADS ? ABI_MAX_THREADS : (uint32_t)n;
+}
+
+static enum kiln_status describe(struct job *j, const struct layout_kernel *k,
+                                 int has_barrier, struct object_kernel *out,
+                                 struct kiln_error *err)
+{
+    const struct ptx_func *f = k->func;
+    int rows = reads_tid(f), n = 0;
+    struct object_variant *v = arena_array(&j->arena, 2, sizeof *v);
+
+    *out = (struct object_kernel){
+        .name = f->name,
+        .params = describe_params(j, f),
+        .param_count = (uint32_t)f->param_count,
+        .param_bytes = f->param_bytes,
+        .variants = v,
+        .chunk_lanes = j->machine.target.lanes,
+        .static_shared = k->static_shared,
+        .local_bytes = k->local_bytes,
+        .max_threads = f->reqntid[0]   ? product(f->reqntid)
+                       : f->maxntid[0] ? product(f->maxntid)
+                                       : ABI_MAX_THREADS,
+        .maxnreg = j->request->maxnreg ? j->request->maxnreg : f->maxnreg,
+        .flags = k->flags | (has_barrier ? OBJECT_KERNEL_BARRIER : 0) |
+                 (runs_flushed(f) ? OBJECT_KERNEL_FLUSH : 0)};
+    memcpy(out->reqntid, f->reqntid, sizeof out->reqntid);
+    if (!v || (f->param_count && !out->params))
+        return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    if (rows)
+        v[n++] = (struct object_variant){
+            OBJECT_SHAPE_ROWS, arena_printf(&j->arena, "%s.rows", f->name)};
+    v[n++] = (struct object_variant){
+        OBJECT_SHAPE_ANY, arena_printf(&j->arena, "%s.any", f->name)};
+    out->variant_count = (uint32_t)n;
+    return v[n - 1].symbol && v[0].symbol
+               ? KILN_OK
+               : kiln_fail(err, KILN_E_MEMORY, "out of memory");
+}
+
+/* --- one kernel --- */
+
+static enum kiln_status analyse(struct graph *g, struct kiln_error *err)
+{
+    enum kiln_status st = graph_build(g, err);
+
+    if (!st)
+        st = graph_loops(g, err);
+    if (!st)
+        st = graph_ssa(g, err);
+    if (!st)
+        st = graph_shape(g, err);
+    if (!st)
+        st = graph_schedule(g, err);
+    return st;
+}
+
+static enum kiln_status compile_kernel(struct job *j, size_t index,
+                                       struct kiln_error *err)
+{
+    const struct layout_kernel *k = &j->kernels[index];
+    struct object_kernel *info = &j->infos[index];
+    enum kiln_status st = KILN_OK;
+
+    for (uint32_t v = 0; !st && v < 2; v++) {
+        struct arena scratch = {0};
+        struct graph g = {.arena = &scratch,
+                          .module = j->ptx,
+                          .func = k->func,
+                          .lanes = (int)j->machine.target.lanes};
+
+        if (v && v >= info->variant_count)
+            break;
+        g.rows = v == 0 && reads_tid(k->func);
+        st = analyse(&g, err);
+        if (!st && v == 0)
+            st = describe(j, k, g.has_barrier, info, err);
+        if (!st)
+            st = emit_kernel(j->ctx, j->module, &j->machine.target, k, &g,
+                             info->variants[v].symbol,
+                             info->flags & OBJECT_KERNEL_FLUSH, err);
+        arena_fini(&scratch);
+    }
+    if (st)
+        kiln_prefix(err, "kernel %s", k->func->name);
+    return st;
+}
+
+static enum kiln_status lay_out(struct job *j, struct kiln_error *err)
+{
+    enum kiln_status st;
+
+    j->layout.arena = &j->arena;
+    j->layout.module = j->ptx;
+    st = layout_module(&j->layout, err);
+    j->kernels =
+        arena_array(&j->arena, j->ptx->func_count, sizeof *j->kernels);
+    j->infos = arena_array(&j->arena, j->ptx->func_count, sizeof *j->infos);
+    if (!st && j->ptx->func_count && (!j->kernels || !j->infos))
+        st = kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    for (size_t i = 0; !st && i < j->ptx->func_count; i++) {
+        const struct ptx_func *f = j->ptx->funcs[i];
+
+        if (f->is_entry && f->has_body)
+            st = layout_kernel(&j->layout, f, &j->kernels[j->kernel_count++],
+                               err);
+    }
+    return st;
+}
+
+/* --- the info section --- */
+
+static enum kiln_status add_info(struct job *j, struct kiln_error *err)
+{
+    struct object_info info = {
+        .abi = ABI_VERSION,
+        .ptx_version = j->ptx->version,
+        .target = j->ptx->target,
+        .build = j->request->build ? j->request->build : "",
+        .codegen = machine_identity(),
+        .cpu = j->machine.target.cpu,
+        .features = j->machine.required,
+        .kernels = j->infos,
+        .kernel_count = j->kernel_count,
+        .variables = j->layout.variables,
+        .variable_count = j->layout.variable_count,
+        .data_size = j->layout.data_size,
+        .data_align = j->layout.data_align,
+        .data_init = j->layout.data_init,
+        .data_init_size = j->layout.data_init ? j->layout.data_size : 0,
+        .refs = j->layout.refs,
+        .ref_count = j->layout.ref_count,
+    };
+    struct buffer bytes = {0};
+    LLVMValueRef text, global;
+
+    object_info_write(&info, &bytes);
+    if (bytes.bad) {
+        buffer_fini(&bytes);
+        return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    }
+    text = LLVMConstStringInContext2(j->ctx, (const char *)bytes.bytes,
+                                     bytes.size, 1);
+    global = LLVMAddGlobal(j->module, LLVMTypeOf(text), "kiln.info");
+    LLVMSetInitializer(global, text);
+    LLVMSetGlobalConstant(global, 1);
+    LLVMSetSection(global, OBJECT_INFO_SECTION);
+    LLVMSetVisibility(global, LLVMHiddenVisibility);
+    LLVMSetAlignment(global, 8);
+    buffer_fini(&bytes);
+    return KILN_OK;
+}
+
+/* --- the whole --- */
+
+static enum kiln_status check_request(struct job *j, struct kiln_error *err)
+{
+    const struct jit_request *r = j->request;
+    const struct ptx_module *m = j->ptx;
+
+    if (r->max_version && m->version > r->max_version) {
+        buffer_printf(&j->log,
+                      "ptx, line 1; fatal   : Unsupported .version %u.%u; "
+                      "this driver takes up to %u.%u\n",
+                      m->version / 10, m->version % 10, r->max_version / 10,
+                      r->max_version % 10);
+        return kiln_fail(err, KILN_E_PTX_VERSION,
+                         "PTX .version %u.%u, this driver takes up to %u.%u",
+                         m->version / 10, m->version % 10,
+                         r->max_version / 10, r->max_version % 10);
+    }
+    if (r->target && m->target > r->target) {
+        buffer_printf(&j->log,
+                      "ptx; fatal   : .target sm_%u is higher than this "
+                      "device's sm_%u\n",
+                      m->target, r->target);
+        return kiln_fail(err, KILN_E_PTX,
+                         "PTX .target sm_%u, this device is sm_%u",
+                         m->target, r->target);
+    }
+    if (m->address_size && m->address_size != 64)
+        return kiln_fail(err, KILN_E_NOT_SUPPORTED,
+                         ".address_size %u, this device has 64-bit addresses",
+                         m->address_size);
+    return KILN_OK;
+}
+
+static enum kiln_status run(struct job *j, struct jit_result *result,
+                            struct kiln_error *err)
+{
+    enum kiln_status st;
+
+    st = ptx_parse(j->request->ptx, j->request->size, &j->arena, &j->ptx,
+                   &j->log, err);
+    if (!st)
+        st = check_request(j, err);
+    if (!st)
+        st = lay_out(j, err);
+    if (!st)
+        st = machine_open(&j->machine, j->request->level, err);
+    if (st)
+        return st;
+    j->ctx = LLVMContextCreate();
+    j->module = LLVMModuleCreateWithNameInContext("kiln", j->ctx);
+    machine_prepare(&j->machine, j->module);
+    for (size_t i = 0; !st && i < j->kernel_count; i++)
+        st = compile_kernel(j, i, err);
+    if (!st)
+        st = add_info(j, err);
+    if (!st)
+        st = machine_compile(&j->machine, j->module, &result->object,
+                             &result->size, err);
+    LLVMDisposeModule(j->module);
+    LLVMContextDispose(j->ctx);
+    machine_close(&j->machine);
+    return st;
+}
+
+enum kiln_status jit_compile(const struct jit_request *request,
+                             struct jit_result *result,
+                             struct kiln_error *err)
+{
+    struct job j = {.request = request};
+    struct kiln_error own = {0};
+    enum kiln_status st;
+
+    if (!err)
+        err = &own;
+    result->object = NULL;
+    result->size = 0;
+    result->error_log = NULL;
+    result->info_log = NULL;
+    st = run(&j, result, err);
+    if (st) {
+        if (!j.log.size)
+            buffer_printf(&j.log, "ptx; error   : %s\n", err->text);
+        result->error_log = kiln_strdup(buffer_str(&j.log));
+    }
+    buffer_fini(&j.log);
+    arena_fini(&j.arena);
+    return st;
+}

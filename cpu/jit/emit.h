@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From the analysed graph of one kernel to one LLVM function a variant.
+ *
+ * A warp is CHUNKS chunks of `lanes` lanes. Uniform values are scalars, others
+ * a scalar or a vector a chunk. Values that cross blocks, phis and masks live
+ * in stack slots, which LLVM's mem2reg turns into registers; a slot is set to
+ * poison where its old value is dead, so that no register carries it on.
+ */
+#ifndef KILN_CPU_JIT_EMIT_H
+#define KILN_CPU_JIT_EMIT_H
+
+#include "cpu/jit/graph.h"
+#include "cpu/jit/layout.h"
+#include "cpu/jit/lower.h"
+
+enum { EMIT_MAX_CHUNKS = 8 };
+
+/* What the code generator knows of the processor. */
+struct emit_target {
+    unsigned lanes; /* of a chunk: 16 with AVX-512, 8 with AVX2, else 4 */
+    int has_avx512;
+    int has_f16c;
+    const char *cpu;
+    const char *features;
+};
+
+struct emit_slot { /* allocas */
+    LLVMValueRef at[EMIT_MAX_CHUNKS];
+    int count; /* 0: no slot */
+};
+
+/* A value as known in the current block. */
+struct emit_known {
+    int stamp; /* block + 1 that it is known in */
+    LLVMValueRef scalar[EMIT_MAX_CHUNKS]; /* uniform: the first */
+    LLVMValueRef vector[EMIT_MAX_CHUNKS];
+};
+
+struct emit {
+    struct lower l; /* context, module, builder */
+    const struct emit_target *target;
+    const struct layout_kernel *layout;
+    struct graph *g;
+    unsigned lanes, chunks;
+    LLVMValueRef fn;
+    LLVMBuilderRef top; /* places allocas */
+    LLVMTypeRef i1, i8, i16, i32, i64, ptr;
+    LLVMTypeRef mask_type; /* <lanes x i1> */
+    LLVMValueRef iota32;   /* <0, 1, 2, ...> */
+    /* Function arguments and what is loaded once. */
+    LLVMValueRef block, launch, params, data, shared, local, local_stride;
+    LLVMValueRef tid[3], ntid[3], nctaid[3], ctaid[3], threads;
+    LLVMValueRef warp;      /* index of the current warp */
+    LLVMValueRef zero_warp; /* first linear thread: warp * 32 */
+    LLVMBasicBlockRef done; /* the warp has ended */
+    LLVMBasicBlockRef *test, *body; /* by block */
+    struct emit_slot *mask_slot;    /* by block */
+    struct emit_slot *slot, *exit_slot, *phi_slot; /* by value */
+    struct emit_known *known;                      /* by value */
+    int at; /* current block */
+    LLVMValueRef mask[EMIT_MAX_CHUNKS];
+    LLVMValueRef any[EMIT_MAX_CHUNKS]; /* lazily, for the current block */
+    struct kiln_error *err;
+    enum kiln_status status; /* sticky */
+};
+
+/* Emit one variant of g's kernel into module; rows as in g->rows. */
+enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
+                             const struct emit_target *target,
+                             const struct layout_kernel *layout,
+                             struct graph *g, const char *symbol, int flush,
+                             struct kiln_error *err);
+
+/* --- values (emit_value.c) --- */
+LLVMTypeRef emit_vec(const struct emit *e, LLVMTypeRef element);
+LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar);
+LLVMValueRef emit_const(struct emit *e, unsigned bits, uint64_t value);
+/* The scalar of a uniform value, or the base of chunk c. */
+LLVMValueRef emit_base(struct emit *e, int value, unsigned c);
+LLVMValueRef emit_vector(struct emit *e, int value, unsigned c);
+/* Record a value made in the current block: by its own shape, from scalars
+ * (one, or one a chunk) or vectors. Stores what other blocks use. */
+void emit_define(struct emit *e, int value, LLVMValueRef const *made);
+/* Source operand k: bits is the width wanted of an immediate. */
+LLVMValueRef emit_operand_base(struct emit *e, const struct graph_insn *insn,
+                               int k, unsigned c, unsigned bits);
+LLVMValueRef emit_operand_vector(struct emit *e,
+                                 const struct graph_insn *insn, int k,
+                                 unsigned c, unsigned bits);
+/* Element j of a source operand that may be a vector operand. */
+struct graph_shape emit_element_shape(struct emit *e,
+                                      const struct graph_insn *insn, int k,
+                                      int j);
+LLVMValueRef emit_element_base(struct emit *e, const struct graph_insn *insn,
+                               int k, int j, unsigned c, unsigned bits);
+LLVMValueRef emit_element_vector(struct emit *e,
+                                 const struct graph_insn *insn, int k, int j,
+                                 unsigned c, unsigned bits);
+/* The value id that destination operand k (element j) defines, or
+ * GRAPH_NONE. */
+int emit_dst(const struct graph_insn *insn, int k, int j);
+/* Define destination k, j from one vector a chunk, whatever its shape. */
+void emit_define_vectors(struct emit *e, int value, LLVMValueRef const *v);
+/* An operand of a warp operation that is uniform in fact, as one scalar. */
+LLVMValueRef emit_operand_any(struct emit *e, const struct graph_insn *insn,
+                              int k, unsigned bits);
+/* Width of an immediate at operand k. */
+unsigned emit_operand_bits(const struct ptx_insn *p, int k);
+
+/* --- masks --- */
+LLVMValueRef emit_any(struct emit *e, unsigned c); /* i1: chunk has lanes */
+LLVMValueRef emit_mask_bits(struct emit *e, LLVMValueRef mask); /* -> i32 */
+LLVMValueRef emit_warp_bits(struct emit *e, LLVMValueRef const *masks);
+
+/* --- instruction families; each returns through e->status --- */
+void emit_load(struct emit *e, const struct graph_insn *insn);
+void emit_store(struct emit *e, const struct graph_insn *insn);
+void emit_atomic(struct emit *e, const struct graph_insn *insn);
+void emit_shuffle(struct emit *e, const struct graph_insn *insn);
+void emit_vote(struct emit *e, const struct graph_insn *insn);
+void emit_match(struct emit *e, const struct graph_insn *insn);
+void emit_redux(struct emit *e, const struct graph_insn *insn);
+void emit_activemask(struct emit *e, const struct graph_insn *insn);
+void emit_barrier(struct emit *e, const struct graph_insn *insn);
+void emit_mov(struct emit *e, const struct graph_insn *insn);
+void emit_cvta(struct emit *e, const struct graph_insn *insn);
+void emit_isspacep(struct emit *e, const struct graph_insn *insn);
+void emit_insn(struct emit *e, const struct graph_insn *insn);
+
+/* Special register, chunk c: scalar (uniform or base) or vector. */
+LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
+                            unsigned c, int line);
+LLVMValueRef emit_sreg_vector(struct emit *e, const struct ptx_operand *o,
+                              unsigned c, int line);
+/* Address of a variable: offset in its space for .shared, else generic. */
+LLVMValueRef emit_var_base(struct emit *e, const struct ptx_var *var,
+                           int64_t add, unsigned bits);
+LLVMValueRef emit_local_vector(struct emit *e, const struct ptx_var *var,
+                               int64_t add, unsigned c);
+
+/* Addresses of a memory operand (emit_address.c). */
+struct emit_address {
+    struct graph_shape shape;
+    LLVMValueRef ptr[EMIT_MAX_CHUNKS]; /* uniform: the first; strided: bases;
+                                        * varying: vectors of pointers */
+};
+void emit_address(struct emit *e, const struct graph_insn *insn, int k,
+                  struct emit_address *out);
+/* <lanes x ptr> of chunk c, whatever the shape. */
+LLVMValueRef emit_address_vector(struct emit *e,
+                                 const struct emit_address *a, unsigned c);
+
+/* --- small tools --- */
+void emit_refuse(struct emit *e, const struct ptx_insn *insn, const char *why);
+LLVMBasicBlockRef emit_new_bb(struct emit *e, const char *name);
+LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, unsigned offset,
+                        LLVMTypeRef type);
+/* Call through a pointer in the block struct: barrier, yield, fault. */
+LLVMValueRef emit_call_engine(struct emit *e, unsigned offset,
+                              LLVMTypeRef result, LLVMValueRef *args,
+                              LLVMTypeRef *types, unsigned n);
+/* An internal helper function of the module, made on first use. */
+LLVMValueRef emit_helper(struct emit *e, const char *name, LLVMTypeRef type,
+                         int *fresh);
+
+#endif

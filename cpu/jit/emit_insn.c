@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One instruction: elementwise ones in the form that their result's shape
+ * asks for, the others by family. Whatever is not listed is refused here,
+ * with its mnemonic and line.
+ */
+#include "cpu/exec/abi.h"
+#include "cpu/jit/emit.h"
+
+enum { MAX_SOURCES = 6 };
+
+/* --- elementwise --- */
+
+static int lists_sources(const struct ptx_insn *p)
+{
+    int n = p->operand_count - p->dst_count;
+
+    for (int k = 0; k < p->operand_count; k++)
+        if (p->operands[k].kind == PTX_OPERAND_VECTOR)
+            return 0;
+    return n <= MAX_SOURCES && p->dst_count <= 2;
+}
+
+/* One chunk (or the warp, where scalar): sources, lowering, results. */
+static void lower_chunk(struct emit *e, const struct graph_insn *insn,
+                        unsigned c, int vector, LLVMValueRef out[3])
+{
+    const struct ptx_insn *p = insn->ptx;
+    LLVMValueRef src[MAX_SOURCES], dst[3] = {0};
+    unsigned bits[3] = {0};
+    int n = 0;
+
+    for (int k = p->dst_count; k < p->operand_count; k++) {
+        unsigned width = emit_operand_bits(p, k);
+
+        src[n] = vector ? emit_operand_vector(e, insn, k, c, width)
+                        : emit_operand_base(e, insn, k, c, width);
+        if (p->operands[k].negate)
+            src[n] = LLVMBuildNot(e->l.b, src[n], "");
+        n++;
+    }
+    for (int k = 0; k < p->dst_count; k++)
+        if (insn->val[k] != GRAPH_NONE)
+            bits[k] = e->g->values[insn->val[k]].bits;
+    e->l.lanes = vector ? e->lanes : 0;
+    if (insn->cc_use != GRAPH_NONE)
+        e->l.carry = vector ? emit_vector(e, insn->cc_use, c)
+                            : emit_base(e, insn->cc_use, c);
+    e->status = lower_insn(&e->l, p, src, bits, dst, e->err);
+    out[0] = dst[0];
+    out[1] = dst[1];
+    out[2] = e->l.carry;
+}
+
+static enum shape_kind least_regular(struct emit *e,
+                                     const struct graph_insn *insn)
+{
+    const int list[] = {insn->val[0],
+                        insn->ptx->dst_count > 1 ? insn->val[1] : GRAPH_NONE,
+                        insn->cc_def};
+    enum shape_kind most = SHAPE_UNIFORM;
+
+    for (int i = 0; i < 3; i++)
+        if (list[i] != GRAPH_NONE &&
+            e->g->values[list[i]].kind_of_shape > most)
+            most = e->g->values[list[i]].kind_of_shape;
+    return most;
+}
+
+static void elementwise(struct emit *e, const struct graph_insn *insn)
+{
+    const struct ptx_insn *p = insn->ptx;
+    enum shape_kind shape = least_regular(e, insn);
+    unsigned n = shape == SHAPE_UNIFORM ? 1 : e->chunks;
+    LLVMValueRef out[3][EMIT_MAX_CHUNKS];
+
+    if (!lists_sources(p)) {
+        emit_refuse(e, p, NULL);
+        return;
+    }
+    for (unsigned c = 0; c < n && !e->status; c++) {
+        LLVMValueRef made[3];
+
+        lower_chunk(e, insn, c, shape == SHAPE_VARYING, made);
+        for (int i = 0; i < 3; i++)
+            out[i][c] = made[i];
+    }
+    if (e->status)
+        return;
+    for (int i = 0; i < 3; i++) {
+        int value = i == 2                ? insn->cc_def
+                    : i < p->dst_count ? insn->val[i]
+                                       : GRAPH_NONE;
+
+        if (value == GRAPH_NONE)
+            continue;
+        if (shape == SHAPE_VARYING)
+            emit_define_vectors(e, value, out[i]);
+        else
+            emit_define(e, value, out[i]);
+    }
+}
+
+/* value = guard ? new : old */
+static void choice(struct emit *e, const struct graph_insn *insn)
+{
+    const struct graph_value *v = &e->g->values[insn->val[0]];
+    int vector = v->kind_of_shape == SHAPE_VARYING;
+    unsigned n = v->kind_of_shape == SHAPE_UNIFORM ? 1 : e->chunks;
+    LLVMValueRef made[EMIT_MAX_CHUNKS];
+
+    for (unsigned c = 0; c < n; c++) {
+        LLVMValueRef p, a, b;
+
+        if (vector) {
+            p = emit_vector(e, insn->guard, c);
+            a = emit_vector(e, insn->val[1], c);
+            b = emit_vector(e, insn->val[2], c);
+        } else {
+            p = emit_base(e, insn->guard, c);
+            a = emit_base(e, insn->val[1], c);
+            b = emit_base(e, insn->val[2], c);
+        }
+        made[c] = insn->negate ? LLVMBuildSelect(e->l.b, p, b, a, "")
+                               : LLVMBuildSelect(e->l.b, p, a, b, "");
+    }
+    emit_define(e, insn->val[0], made);
+}
+
+/* --- barriers and the engine's calls --- */
+
+/* The predicate of bar.red over the active lanes: how many, all, any. */
+static LLVMValueRef warp_predicate(struct emit *e,
+                                   const struct graph_insn *insn, int k,
+                                   uint32_t kind)
+{
+    LLVMValueRef m[EMIT_MAX_CHUNKS], bits, active;
+    LLVMTypeRef types[] = {e->i32};
+
+    active = emit_warp_bits(e, e->mask);
+    for (unsigned c = 0; c < e->chunks; c++) {
+        m[c] = emit_operand_vector(e, insn, k, c, 1);
+        if (insn->ptx->operands[k].negate)
+            m[c] = LLVMBuildNot(e->l.b, m[c], "");
+    }
+    bits = LLVMBuildAnd(e->l.b, emit_warp_bits(e, m), active, "");
+    if (kind == ABI_BARRIER_POPC)
+        return lower_intrinsic(&e->l, "llvm.ctpop", types, 1, &bits, 1);
+    bits = kind == ABI_BARRIER_AND
+               ? LLVMBuildICmp(e->l.b, LLVMIntEQ, bits, active, "")
+               : LLVMBuildICmp(e->l.b, LLVMIntNE, bits,
+                               emit_const(e, 32, 0), "");
+    return LLVMBuildZExt(e->l.b, bits, e->i32, "");
+}
+
+/* bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p */
+void emit_barrier(struct emit *e, const struct graph_insn *insn)
+{
+    const struct ptx_insn *p = insn->ptx;
+    int k = p->dst_count, left = p->operand_count - k, red;
+    uint32_t kind = ABI_BARRIER_SYNC;
+    LLVMValueRef id, threads = emit_const(e, 32, 0), result;
+    LLVMValueRef value = emit_const(e, 32, 0);
+
+    if (ptx_has(p, PTX_MOD_WARP))
+        return; /* the lanes of a warp run in step */
+    red = ptx_has(p, PTX_MOD_RED);
+    if (ptx_has(p, PTX_MOD_CLUSTER) || left < 1) {
+        emit_refuse(e, p, NULL);
+        return;
+    }
+    if (ptx_has(p, PTX_MOD_ARRIVE))
+        kind = ABI_BARRIER_ARRIVE;
+    else if (red)
+        kind = p->sub == PTX_SUB_POPC  ? ABI_BARRIER_POPC
+               : p->sub == PTX_SUB_AND ? ABI_BARRIER_AND
+                                       : ABI_BARRIER_OR;
+    id = emit_operand_any(e, insn, k, 32);
+    if (left - red > 1)
+        threads = emit_operand_any(e, insn, k + 1, 32);
+    if (red)
+        value = warp_predicate(e, insn, p->operand_count - 1, kind);
+    result = emit_call_engine(
+        e, 48, e->i32,
+        (LLVMValueRef[]){e->block, e->warp, id, threads,
+                         emit_const(e, 32, kind), value},
+        (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i32, e->i32, e->i32}, 6);
+    if (red && insn->val[0] != GRAPH_NONE) {
+        LLVMValueRef made[EMIT_MAX_CHUNKS];
+        const struct graph_value *v = &e->g->values[insn->val[0]];
+
+        if (v->bits == 1)
+            result = LLVMBuildICmp(e->l.b, LLVMIntNE, result,
+                                   emit_const(e, 32, 0), "");
+        for (unsigned c = 0; c < e->chunks; c++)
+            made[c] = v->kind_of_shape == SHAPE_VARYING
+                          ? emit_splat(e, result)
+                          : result;
+        emit_define(e, insn->val[0], made);
+    }
+}
+
+static void fault(struct emit *e, uint32_t kind)
+{
+    emit_call_engine(
+        e, 64, LLVMVoidTypeInContext(e->l.ctx),
+        (LLVMValueRef[]){e->block, e->warp, emit_const(e, 32, kind),
+                         emit_const(e, 64, 0)},
+        (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i64}, 4);
+}
+
+static void yield(struct emit *e)
+{
+    emit_call_engine(e, 56, LLVMVoidTypeInContext(e->l.ctx),
+                     (LLVMValueRef[]){e->block, e->warp},
+                     (LLVMTypeRef[]){e->ptr, e->i32}, 2);
+}
+
+void emit_insn(struct emit *e, const struct graph_insn *insn)
+{
+    if (insn->kind == GRAPH_INSN_SELECT) {
+        choice(e, insn);
+        return;
+    }
+    switch (insn->ptx->op) {
+    case PTX_OP_MOV:
+        emit_mov(e, insn);
+        return;
+    case PTX_OP_CVTA:
+        emit_cvta(e, insn);
+        return;
+    case PTX_OP_ISSPACEP:
+        emit_isspacep(e, insn);
+        return;
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+        emit_load(e, insn);
+        return;
+    case PTX_OP_ST:
+        emit_store(e, insn);
+        return;
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+        emit_atomic(e, insn);
+        return;
+    case PTX_OP_SHFL:
+        emit_shuffle(e, insn);
+        return;
+    case PTX_OP_VOTE:
+        emit_vote(e, insn);
+        return;
+    case PTX_OP_MATCH:
+        emit_match(e, insn);
+        return;
+    case PTX_OP_REDUX:
+        emit_redux(e, insn);
+        return;
+    case PTX_OP_ACTIVEMASK:
+        emit_activemask(e, insn);
+        return;
+    case PTX_OP_BAR:
+    case PTX_OP_BARRIER:
+        emit_barrier(e, insn);
+        return;
+    case PTX_OP_MEMBAR:
+    case PTX_OP_FENCE:
+        LLVMBuildFence(e->l.b, LLVMAtomicOrderingSequentiallyConsistent, 0,
+                       "");
+        return;
+    case PTX_OP_PREFETCH:
+    case PTX_OP_PREFETCHU:
+    case PTX_OP_GRIDDEPCONTROL:
+    case PTX_OP_PMEVENT:
+        return; /* hints here: no effect on results */
+    case PTX_OP_NANOSLEEP:
+        yield(e);
+        return;
+    case PTX_OP_TRAP:
+    case PTX_OP_BRKPT:
+        fault(e, ABI_FAULT_TRAP);
+        return;
+    default:
+        if (lower_knows(insn->ptx))
+            elementwise(e, insn);
+        else
+            emit_refuse(e, insn->ptx, NULL);
+        return;
+    }
+}

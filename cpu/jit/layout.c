@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layout of variables. A kernel's static shared memory holds the variables
+ * that it names, in the order of their declaration; dynamic shared memory
+ * (.extern .shared x[]) starts behind them, and all such names share it.
+ */
+#include "cpu/jit/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DYNAMIC_ALIGN = 16, LOCAL_ALIGN = 16 };
+
+static uint64_t align_up(uint64_t v, uint64_t alignment)
+{
+    return (v + alignment - 1) & ~(alignment - 1);
+}
+
+static int in_data(const struct ptx_var *v)
+{
+    return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST;
+}
+
+static enum kiln_status place_data(struct layout *l, struct kiln_error *err)
+{
+    const struct ptx_module *m = l->module;
+
+    l->variables = arena_array(l->arena, m->var_count, sizeof *l->variables);
+    if (m->var_count && !l->variables)
+        return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    l->data_align = 16;
+    for (size_t i = 0; i < m->var_count; i++) {
+        struct ptx_var *v = m->vars[i];
+        uint32_t alignment = v->align ? v->align : 1;
+
+        if (!in_data(v))
+            continue;
+        if (v->is_extern && !v->size)
+            return kiln_fail(err, KILN_E_NOT_SUPPORTED,
+                             "line %u: %s: an external variable without a "
+                             "size; link the module that defines it",
+                             v->line, v->name);
+        v->offset = align_up(l->data_size, alignment);
+        if (__builtin_add_overflow(v->offset, v->size, &l->data_size) ||
+            l->data_size > (uint64_t)1 << 40)
+            return kiln_fail(err, KILN_E_PTX,
+                             "line %u: %s: module variables of more than "
+                             "2^40 bytes",
+                             v->line, v->name);
+        if (alignment > l->data_align)
+            l->data_align = alignment;
+        l->variables[l->variable_count++] = (struct object_variable){
+            .name = v->name,
+            .space =
+                v->space == PTX_SPACE_CONST ? OBJECT_CONST : OBJECT_GLOBAL,
+            .is_visible = v->is_visible || v->is_weak || v->is_extern,
+            .offset = v->offset,
+            .size = v->size,
+            .align = alignment};
+    }
+    return KILN_OK;
+}
+
+/* Initial bytes and the addresses among them. */
+static enum kiln_status fill_data(struct layout *l, struct kiln_error *err)
+{
+    const struct ptx_module *m = l->module;
+    size_t refs = 0;
+    int any = 0;
+
+    for (size_t i = 0; i < m->var_count; i++) {
+        any |= in_data(m->vars[i]) && m->vars[i]->init;
+        refs += m->vars[i]->ref_count;
+    }
+    if (!any && !refs)
+        return KILN_OK;
+    if (l->data_size > (uint64_t)1 << 32)
+        return kiln_fail(err, KILN_E_NOT_SUPPORTED,
+                         "initialised variables of more than 4 GiB");
+    l->data_init = arena_alloc(l->arena, l->data_size);
+    l->refs = arena_array(l->arena, refs, sizeof *l->refs);
+    if (!l->data_init || !l->refs)
+        return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    for (size_t i = 0; i < m->var_count; i++) {
+        const struct ptx_var *v = m->vars[i];
+
+        if (!in_data(v))
+            continue;
+        if (v->init)
+            memcpy(l->data_init + v->offset, v->init, v->size);
+        for (size_t r = 0; r < v->ref_count; r++) {
+            const struct ptx_init_ref *ref = &v->refs[r];
+
+            if (!ref->var || !in_data(ref->var) || ref->size != 8)
+                return kiln_fail(err, KILN_E_NOT_SUPPORTED,
+                                 "line %u: %s: initialised with an address "
+                                 "that is not an 8-byte one of a global or "
+                                 "constant variable",
+                                 v->line, v->name);
+            l->refs[l->ref_count++] = (struct object_ref){
+                .at = v->offset + ref->at,
+                .addend = ref->var->offset + (uint64_t)ref->addend};
+        }
+    }
+    return KILN_OK;
+}
+
+enum kiln_status layout_module(struct layout *l, struct kiln_error *err)
+{
+    enum kiln_status st = place_data(l, err);
+
+    return st ? st : fill_data(l, err);
+}
+
+static int by_var(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const struct layout_place *)a)->var;
+    uintptr_t y = (uintptr_t)((const struct layout_place *)b)->var;
+
+    return (x > y) - (x < y);
+}
+
+static void note(const struct ptx_operand *o, const struct ptx_var **list,
+                 size_t *count)
+{
+    if (o->var && (o->var->space == PTX_SPACE_SHARED ||
+                   o->var->space == PTX_SPACE_LOCAL))
+        list[(*count)++] = o->var;
+}
+
+static size_t operand_places(const struct ptx_func *f)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->insn_count; i++)
+        for (int k = 0; k < f->insns[i].operand_count; k++)
+            n += 1u + f->insns[i].operands[k].count;
+    return n;
+}
+
+/* Variables of shared and local memory that the body names, in the order of
+ * declaration, each once. */
+static enum kiln_status collect(struct layout *l, struct layout_kernel *k,
+                                struct kiln_error *err)
+{
+    const struct ptx_func *f = k->func;
+    size_t room = operand_places(f), count = 0;
+    const struct ptx_var **list = arena_array(l->arena, room, sizeof *list);
+    struct layout_place *seen;
+
+    if (!list)
+        return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    for (size_t i = 0; i < f->insn_count; i++)
+        for (int o = 0; o < f->insns[i].operand_count; o++) {
+            const struct ptx_operand *op = &f->insns[i].operands[o];
+
+            note(op, list, &count);
+            for (int e = 0; e < op->count; e++)
+                note(&op->elems[e], list, &count);
+        }
+    seen = arena_array(l->arena, count, sizeof *seen);
+    if (count && !seen)
+        return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        seen[i].var = list[i];
+    qsort(seen, count, sizeof *seen, by_var);
+    for (size_t i = 0; i < count; i++)
+        if (!k->place_count ||
+            seen[k->place_count - 1].var != seen[i].var)
+            seen[k->place_count++] = seen[i];
+    k->places = seen;
+    return KILN_OK;
+}
+
+static struct layout_place *find(const struct layout_kernel *k,
+                                 const struct ptx_var *var)
+{
+    struct layout_place key = {.var = var};
+
+    return k->place_count ? bsearch(&key, k->places, k->place_count,
+                                    sizeof key, by_var)
+                          : NULL;
+}
+
+static int place(struct layout_kernel *k, const struct ptx_var *v,
+                 uint64_t *shared, uint64_t *local)
+{
+    struct layout_place *p = find(k, v);
+    uint64_t *end = v->space == PTX_SPACE_LOCAL ? local : shared;
+
+    if (!p || (v->is_extern && v->space == PTX_SPACE_SHARED))
+        return 0;
+    p->offset = align_up(*end, v->align ? v->align : 1);
+    return __builtin_add_overflow(p->offset, v->size, end) ||
+           *end > (uint64_t)1 << 30;
+}
+
+enum kiln_status layout_kernel(struct layout *l, const struct ptx_func *func,
+                               struct layout_kernel *out,
+                               struct kiln_error *err)
+{
+    const struct ptx_module *m = l->module;
+    struct layout_kernel k = {.func = func, .dynamic_align = DYNAMIC_ALIGN};
+    enum kiln_status st = collect(l, &k, err);
+    uint64_t shared = 0, local = 0;
+    int bad = 0;
+
+    if (st)
+        return st;
+    for (size_t i = 0; i < m->var_count; i++)
+        bad |= place(&k, m->vars[i], &shared, &local);
+    for (size_t i = 0; i < func->local_count; i++)
+        bad |= place(&k, func->locals[i], &shared, &local);
+    if (bad)
+        return kiln_fail(err, KILN_E_PTX,
+                         "kernel %s: more than 2^30 bytes of shared or local "
+                         "variables",
+                         func->name);
+    for (size_t i = 0; i < k.place_count; i++) {
+        const struct ptx_var *v = k.places[i].var;
+
+        if (v->space != PTX_SPACE_SHARED || !v->is_extern)
+            continue;
+        k.flags |= OBJECT_KERNEL_DYNAMIC;
+        if (v->align > k.dynamic_align)
+            k.dynamic_align = v->align;
+    }
+    if (k.flags & OBJECT_KERNEL_DYNAMIC)
+        shared = align_up(shared, k.dynamic_align);
+    for (size_t i = 0; i < k.place_count; i++)
+        if (k.places[i].var->space == PTX_SPACE_SHARED &&
+            k.places[i].var->is_extern)
+            k.places[i].offset = shared;
+    k.static_shared = (uint32_t)shared;
+    k.local_bytes = (uint32_t)align_up(local, LOCAL_ALIGN);
+    *out = k;
+    return KILN_OK;
+}
+
+uint64_t layout_offset(const struct layout_kernel *k,
+                       const struct ptx_var *var)
+{
+    const struct layout_place *p;
+
+    if (in_data(var) || var->space == PTX_SPACE_PARAM)
+        return var->offset;
+    p = find(k, var);
+    return p ? p->offset : UINT64_MAX;
+}
