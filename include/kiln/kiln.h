@@ -38,6 +38,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct kiln;         /* a driver, a device, a context, a cache, a timeline */
 struct kiln_image;   /* PTX or machine code, with its names and its log */
@@ -282,6 +283,7 @@ const char *kiln_log(const struct kiln *kiln);
 typedef void kiln_warning_handler(void *data, const char *text);
 void kiln_set_warning_handler(kiln_warning_handler *handler, void *data);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -71,10 +71,12 @@ struct kiln_error {
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 const char *kiln_status_name(enum kiln_status status); /* "KILN_E_PTX" */
 const char *kiln_status_text(enum kiln_status status);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

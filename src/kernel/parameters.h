@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A kernel's parameters: from the driver where it tells (CUDA 12.4 and
+ * later), else from the image; which of them are pointers, from the image
+ * where it tells.
+ */
+#ifndef KILN_KERNEL_PARAMETERS_H
+#define KILN_KERNEL_PARAMETERS_H
+
+#include "kernel/handle.h"
+
+/* A heap array of *count, NULL for none. */
+enum kiln_status parameters_read(struct kiln *kiln,
+                                 const struct kiln_image *image,
+                                 CUfunction function, const char *symbol,
+                                 struct kiln_parameter **out, size_t *count,
+                                 struct kiln_error *err);
+
+/* From PTX text: the parameter list of .entry symbol. E_NOT_FOUND when the
+ * text has no such entry, E_FORMAT when its list is not understood. */
+enum kiln_status parameters_from_ptx(const char *text, const char *symbol,
+                                     struct kiln_parameter **out,
+                                     size_t *count, struct kiln_error *err);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/tool.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "kiln/kiln.h"
+
+static const struct {
+    const char *name;
+    int (*main)(int argc, char **argv);
+    const char *summary;
+    const char *help;
+} commands[] = {
+    {"run", run_main, "compile, load and launch one kernel", run_help},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+int usage(const char *command, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "kiln %s: ", command);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, " (kiln help %s)\n", command);
+    return EXIT_USAGE;
+}
+
+static void overview(FILE *to)
+{
+    fputs("usage: kiln COMMAND ...\n\n", to);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("  help       this, or the help of a command\n"
+          "  --version  the version of libkiln\n\n"
+          "Exit status: 0 done or yes, 1 a stage failed or no, 2 wrong use.\n",
+          to);
+}
+
+static int help_main(int argc, char **argv)
+{
+    if (argc < 2) {
+        overview(stdout);
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (!strcmp(argv[1], commands[i].name)) {
+            fputs(commands[i].help, stdout);
+            return EXIT_DONE;
+        }
+    fprintf(stderr, "kiln help: no command \"%s\"\n", argv[1]);
+    return EXIT_USAGE;
+}
+
+/* Output that did not reach its file is a failure. */
+static int finish(int status)
+{
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("kiln: standard output");
+        return status == EXIT_DONE ? EXIT_FAILED : status;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        overview(stderr);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("kiln %s\n", kiln_version());
+        return finish(EXIT_DONE);
+    }
+    if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") ||
+        !strcmp(argv[1], "-h"))
+        return finish(help_main(argc - 1, argv + 1));
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return finish(commands[i].main(argc - 1, argv + 1));
+    fprintf(stderr, "kiln: no command \"%s\" (kiln help)\n", argv[1]);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kiln command. It sees libkiln's public headers and the C library, and
+ * nothing else of Kiln. A command returns the process's exit status: 0 done
+ * or yes, 1 a stage failed or no, 2 wrong use.
+ */
+#ifndef KILN_TOOL_TOOL_H
+#define KILN_TOOL_TOOL_H
+
+#include <stdio.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* argv[0] is the command's name. */
+int run_main(int argc, char **argv);
+extern const char run_help[];
+
+/* "kiln COMMAND: ..." on standard error; returns EXIT_USAGE. */
+int usage(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
