@@ -36,7 +36,7 @@ fuzz:
 	tools/install-deps.sh fuzz
 	cmake --preset fuzz
 	ninja -C build/fuzz -j $(JOBS)
-	fuzz/run.sh build/fuzz $(or $(SECONDS_EACH),60)
+	fuzz/run.sh build/fuzz $(or $(RUNS_EACH:%=%x),$(SECONDS_EACH),60)
 
 format:
 	tools/format.sh

@@ -2,25 +2,35 @@
 # SPDX-License-Identifier: MIT
 #
 # Runs each libFuzzer binary of a build folder for some seconds, beginning
-# with its corpus; what it finds new stays in the build folder.
+# with its corpus; what it finds new stays in the build folder. NUMBERx is a
+# number of runs from a fixed seed instead: the same code gives the same
+# answer.
 #
-#     fuzz/run.sh BUILD SECONDS
+#     fuzz/run.sh BUILD SECONDS|NUMBERx
 set -u
 build=$1
-seconds=$2
+case $2 in
+*x) limit="-seed=1 -runs=${2%x}" ;;
+*) limit="-max_total_time=$2" ;;
+esac
 here=$(cd "$(dirname "$0")" && pwd)
 passed=0
 failed=0
 for f in "$build"/bin/fuzz_*; do
     [ -x "$f" ] || continue
     name=${f##*/fuzz_}
-    mkdir -p "$build/corpus/$name" "$build/crashes"
-    set -- "$build/corpus/$name"
+    new=$build/corpus/$name
+    case $limit in
+    -seed*) new=$build/corpus/fixed && rm -rf "$new" ;;
+    esac
+    mkdir -p "$new" "$build/crashes"
+    set -- "$new"
     for c in "$build/fuzz/seeds/$name" "$here/corpus/$name"; do
         [ ! -d "$c" ] || set -- "$@" "$c"
     done
-    echo "fuzz $name, $seconds s"
-    if "$f" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+    echo "fuzz $name $limit"
+    # shellcheck disable=SC2086
+    if "$f" $limit -timeout=10 -rss_limit_mb=2048 \
         -max_len=65536 -print_final_stats=0 -verbosity=0 \
         -artifact_prefix="$build/crashes/$name-" \
         "$@" >"$build/fuzz.log" 2>&1

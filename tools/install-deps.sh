@@ -47,9 +47,9 @@ groups="llvm-22-dev|llvm-21-dev|llvm-20-dev|llvm-19-dev
 for word; do
     case $word in
     bench) wanted="$wanted pocl-opencl-icd ocl-icd-opencl-dev opencl-headers" ;;
-    clang) wanted="$wanted clang" ;;
+    clang) wanted="$wanted clang-22" ;;
     format) wanted="$wanted clang-format" ;;
-    fuzz) wanted="$wanted clang libclang-rt-dev" ;;
+    fuzz) wanted="$wanted clang-22 libclang-rt-22-dev" ;;
     llvm19) wanted="$wanted llvm-19-dev" ;;
     *)
         say "unknown word '$word'; there are: bench clang format fuzz llvm19" >&2
