@@ -10,6 +10,7 @@
 
 #include "base/cursor.h"
 #include "image/elf_view.h"
+#include "image/guess.h"
 
 enum {
     STO_ENTRY = 0x10,     /* st_other of a kernel's symbol */
@@ -39,6 +40,7 @@ struct reading {
     struct cubin_variable *variables;
     size_t variable_count;
     uint32_t sm;
+    uint32_t abi;
     uint64_t budget; /* bytes that may still be gone through */
 };
 
@@ -423,7 +425,7 @@ static enum kiln_status read_sections(struct reading *r,
         struct by_name *k;
         const char *name;
 
-        if (!st && after(s.name, ".nv.")) {
+        if (!st && (after(s.name, ".nv.") || after(s.name, ".text."))) {
             st = spend_name(r, s.name, err);
             if (!st && s.bytes && after(s.name, ".nv.info"))
                 st = spend(r, s.size, err);
@@ -439,6 +441,12 @@ static enum kiln_status read_sections(struct reading *r,
             k = look_up(sorted, r->count, name);
             if (k)
                 k->kernel->static_shared = shared_of(s.size, r);
+        } else if (r->abi < 8 && s.info >> 24 &&
+                   (name = after(s.name, ".text."))) {
+            /* Where ABI 7 keeps the registers; ABI 8 has 0 there. */
+            k = look_up(sorted, r->count, name);
+            if (k && k->kernel->registers < 0)
+                k->kernel->registers = (int32_t)(s.info >> 24);
         }
         if (st)
             return st;
@@ -499,13 +507,17 @@ enum kiln_status cubin_read(const void *bytes, size_t size,
 {
     struct reading r = {.arena = arena};
     struct cubin cubin;
+    size_t extent;
     enum kiln_status st = cubin_identify(bytes, size, &cubin, err);
 
+    if (!st) /* program headers too: NVIDIA's driver trusts them */
+        st = elf_extent(bytes, size, &extent, err);
     if (!st)
         st = elf_view_open(bytes, size, &r.elf, err);
     if (st)
         return st;
     r.sm = cubin.sm;
+    r.abi = cubin.abi;
     r.budget = (uint64_t)size * 4;
     st = read_symbols(&r, err);
     if (!st)

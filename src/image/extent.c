@@ -131,10 +131,39 @@ static enum kiln_status container_extent(const void *image, size_t *size,
     return KILN_OK;
 }
 
+static int begins(const void *image, uint64_t there, const char *magic)
+{
+    const char *at = image;
+
+    /* Byte by byte: a short string must not be read past its end. */
+    for (unsigned i = 0; i < 4; i++)
+        if (i >= there || at[i] != magic[i])
+            return 0;
+    return 1;
+}
+
+/* Text, or no image: what there is up to the first NUL. */
+static enum kiln_status text_extent(const void *image, uint64_t there,
+                                    size_t *size, struct kiln_error *err)
+{
+    size_t n = strnlen(image, (size_t)there);
+    struct image_guess guess;
+
+    if (!n)
+        return kiln_fail(err, KILN_E_IMAGE,
+                         "image: begins with a zero byte, or is empty");
+    image_guess(image, n, &guess);
+    if (guess.look != IMAGE_PTX)
+        return kiln_fail(err, KILN_E_IMAGE, "image: looks like %s",
+                         guess.text);
+    /* The look at the first pages told nothing of where it ends. */
+    *size = n < there ? n : strlen(image);
+    return KILN_OK;
+}
+
 enum kiln_status image_extent(const void *image, size_t *size,
                               struct kiln_error *err)
 {
-    struct image_guess guess;
     uint64_t there;
 
     if (!image)
@@ -143,30 +172,18 @@ enum kiln_status image_extent(const void *image, size_t *size,
     if (!there)
         return kiln_fail(err, KILN_E_IMAGE, "image: no memory is mapped at %p",
                          image);
-    image_guess(image, (size_t)there, &guess);
-    switch (guess.look) {
-    case IMAGE_FATBIN:
-        if (there >= FATBIN_HEADER)
-            return container_extent(image, size, err);
-        break;
-    case IMAGE_WRAPPER:
-        if (there >= FATBIN_WRAPPER) {
-            *size = FATBIN_WRAPPER;
-            return KILN_OK;
-        }
-        break;
-    case IMAGE_CUBIN:
-    case IMAGE_HOST_ELF:
-        if (!elf_extent(image, SIZE_MAX, size, err))
-            return KILN_OK;
+    if (begins(image, there, "\x50\xed\x55\xba") && there >= FATBIN_HEADER)
+        return container_extent(image, size, err);
+    if (begins(image, there, "\xb1\x43\x62\x46") && there >= FATBIN_WRAPPER) {
+        *size = FATBIN_WRAPPER;
+        return KILN_OK;
+    }
+    if (!begins(image, there, ELFMAG))
+        return text_extent(image, there, size, err);
+    if (elf_extent(image, SIZE_MAX, size, err)) {
         if (err)
             err->status = KILN_E_IMAGE;
         return KILN_E_IMAGE;
-    case IMAGE_PTX:
-        *size = strlen(image);
-        return KILN_OK;
-    default:
-        break;
     }
-    return kiln_fail(err, KILN_E_IMAGE, "image: looks like %s", guess.text);
+    return KILN_OK;
 }

@@ -108,6 +108,8 @@ static enum kiln_status read_blocks(const unsigned char *at, uint32_t options,
                          e->header_size);
     memcpy(&text, at + options, 4);
     memcpy(&length, at + options + 4, 4);
+    if (!length) /* older writers give no offset for an empty text */
+        text = options + 8;
     if (!block_ok(e, text, length))
         return kiln_fail(err, KILN_E_FORMAT,
                          "fat binary: entry %u at 0x%llx: options of %u "

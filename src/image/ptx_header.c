@@ -159,8 +159,8 @@ static enum kiln_status version(struct scan *s, struct ptx_header *out,
 /* One word of .target: sm_NN, compute_NN, or a feature. 0 when malformed. */
 static int target_word(const char *w, size_t n, struct ptx_header *out)
 {
-    size_t prefix = n > 3 && !memcmp(w, "sm_", 3)        ? 3
-                    : n > 8 && !memcmp(w, "compute_", 8) ? 8
+    size_t prefix = n >= 3 && !memcmp(w, "sm_", 3)        ? 3
+                    : n >= 8 && !memcmp(w, "compute_", 8) ? 8
                                                          : 0;
     struct scan s = {w + prefix, w + n, 0};
     uint32_t sm;
