@@ -419,6 +419,19 @@ static int try_pattern(const struct check *c, struct pattern *w,
     return 1;
 }
 
+/* `ld.u64 {%rd1}, [a]` is `ld.u64 %rd1, [a]`. */
+static void unwrap(struct ptx_insn *insn)
+{
+    if (insn->op != PTX_OP_LD && insn->op != PTX_OP_LDU &&
+        insn->op != PTX_OP_ST)
+        return;
+    for (unsigned i = 0; i < insn->operand_count; i++) {
+        if (insn->operands[i].kind == PTX_OPERAND_VECTOR &&
+            insn->operands[i].count == 1)
+            insn->operands[i] = insn->operands[i].elems[0];
+    }
+}
+
 enum kiln_status check_insn(struct parser *p, struct ptx_insn *insn,
                             const struct shape *shape)
 {
@@ -429,6 +442,7 @@ enum kiln_status check_insn(struct parser *p, struct ptx_insn *insn,
         return KILN_OK;
     if (insn->op == PTX_OP_CALL)
         return KILN_OK; /* call.c has looked */
+    unwrap(insn);
     for (unsigned i = 0; i < shape->form_count; i++) {
         struct pattern w = {.form = shape->forms[i],
                             .at = shape->forms[i]->operands};
