@@ -90,5 +90,6 @@ __global__ void lanes(const int *x, unsigned *out)
         out[8 * n + t] = __ballot_sync(0xaaaaaaaau, v & 2);
     else
         out[8 * n + t] = __ballot_sync(0x55555555u, v & 4);
+    __syncwarp();
     out[9 * n + t] = __popc(__activemask());
 }

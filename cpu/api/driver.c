@@ -222,7 +222,11 @@ int kilnDriverInfo(struct kiln_driver_info *info)
 {
     const struct driver_config *c = driver_config();
 
-    if (!info || info->struct_size < sizeof *info)
+    struct cache_stats stats = {0};
+
+    /* The fields up to driver_version are those of the first release. */
+    if (!info ||
+        info->struct_size < offsetof(struct kiln_driver_info, cache_hits))
         return CUDA_ERROR_INVALID_VALUE;
     info->isa = "kiln-x86_64";
     info->build = driver_build();
@@ -231,5 +235,12 @@ int kilnDriverInfo(struct kiln_driver_info *info)
     info->compute_capability = c->walk.sm;
     info->ptx_version = c->walk.ptx_major * 10u + c->walk.ptx_minor;
     info->driver_version = c->version;
+    if (info->struct_size < sizeof *info)
+        return CUDA_SUCCESS;
+    if (driver.cache)
+        cache_stats(driver.cache, &stats);
+    info->cache_hits = stats.hits;
+    info->cache_misses = stats.misses;
+    info->cache_waits = stats.waits;
     return CUDA_SUCCESS;
 }

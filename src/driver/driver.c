@@ -109,13 +109,37 @@ static enum kiln_status load(struct driver *d, const char *path,
     return KILN_OK;
 }
 
-static void driver_describe(struct driver *d)
+/* 0, or -1 when it is another's driver. */
+static int ask_info(const struct driver *d, struct kiln_driver_info *info)
 {
-    struct kiln_driver_info info = {.struct_size = sizeof info};
     kiln_driver_info_fn *get;
 
+    memset(info, 0, sizeof *info);
+    info->struct_size = sizeof *info;
+    if (!d->info_entry)
+        return -1;
     memcpy(&get, &d->info_entry, sizeof get);
-    if (get(&info))
+    return get(info) ? -1 : 0;
+}
+
+void driver_cache_counts(const struct driver *d,
+                         struct driver_cache_counts *out)
+{
+    struct kiln_driver_info info;
+
+    memset(out, 0, sizeof *out);
+    if (ask_info(d, &info))
+        return;
+    out->hits = info.cache_hits;
+    out->misses = info.cache_misses;
+    out->waits = info.cache_waits;
+}
+
+static void describe(struct driver *d)
+{
+    struct kiln_driver_info info;
+
+    if (ask_info(d, &info))
         return;
     d->ptx_version = info.ptx_version;
     snprintf(d->text, sizeof d->text, "%s, %s", info.isa ? info.isa : "?",
@@ -135,8 +159,7 @@ static enum kiln_status start(struct driver *d, struct kiln_error *err)
     result = d->cuDriverGetVersion(&d->version);
     if (result)
         return driver_fail(d, result, err, "%s: cuDriverGetVersion", d->file);
-    if (d->info_entry)
-        driver_describe(d);
+    describe(d);
     return KILN_OK;
 }
 

@@ -57,6 +57,14 @@ struct driver_device {
     char name[128];
 };
 
+/* What the driver did about compiled PTX since it was opened; zeros where it
+ * does not tell. */
+struct driver_cache_counts {
+    unsigned long long hits, misses, waits;
+};
+void driver_cache_counts(const struct driver *d,
+                         struct driver_cache_counts *out);
+
 enum kiln_status driver_device_get(const struct driver *d, int ordinal,
                                    struct driver_device *out,
                                    struct kiln_error *err);

@@ -24,6 +24,10 @@ struct kiln_driver_info {
     unsigned compute_capability; /* 121 */
     unsigned ptx_version;        /* newest that it assembles: 90 */
     int driver_version;          /* 13000 */
+    /* Since 0.1: look-ups of compiled PTX in the cache, of this process. */
+    unsigned long long cache_hits;
+    unsigned long long cache_misses; /* built here */
+    unsigned long long cache_waits;  /* built elsewhere meanwhile */
 };
 
 /* Works before cuInit. A CUresult: 1 for a NULL or too small struct. */

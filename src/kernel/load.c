@@ -85,6 +85,19 @@ static size_t first_line(const char *log, const char **line)
     return strcspn(log, "\n");
 }
 
+/* Whether the driver compiled the PTX or had it, as its counters say. */
+static enum kiln_cache_state
+cache_state(const struct kiln *kiln, const struct driver_cache_counts *before)
+{
+    struct driver_cache_counts after;
+
+    driver_cache_counts(&kiln->driver, &after);
+    return after.waits > before->waits     ? KILN_CACHE_WAIT
+           : after.misses > before->misses ? KILN_CACHE_MISS
+           : after.hits > before->hits     ? KILN_CACHE_HIT
+                                           : KILN_CACHE_NONE;
+}
+
 static enum kiln_status load(struct kiln_library *l, struct jit *j,
                              struct kiln_error *err)
 {
@@ -130,12 +143,14 @@ enum kiln_status kiln_load(struct kiln *kiln, const struct kiln_image *image,
 {
     struct kiln_load_options o;
     struct driver_scope scope = {0};
+    struct driver_cache_counts before;
     struct stage stage;
     struct jit jit;
     struct kiln_library *l = kiln_zalloc(sizeof *l);
     enum kiln_status st;
 
     OPTIONS_READ(o, options);
+    driver_cache_counts(&kiln->driver, &before);
     stage_begin(&stage, &kiln->timeline, "load");
     st = jit_init(&jit, &o, err);
     if (st)
@@ -150,6 +165,7 @@ enum kiln_status kiln_load(struct kiln *kiln, const struct kiln_image *image,
     st = driver_scope_begin(&scope, &kiln->driver, kiln->context, err);
     if (!st)
         st = load(l, &jit, err);
+    stage.record.cache = cache_state(kiln, &before);
     if (st)
         goto out;
     stage_text(&stage, "%s, %zu bytes",
