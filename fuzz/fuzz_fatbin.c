@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A fat binary: every entry is listed and unpacked.
+ * A fat binary: every entry is listed, looked into and unpacked.
  */
 #include "image/fatbin.h"
 
@@ -17,7 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     while (!fatbin_next(&fatbin, &entry, &more, &err) && more) {
         struct buffer plain = {0};
+        unsigned char first[64];
+        size_t got;
 
+        fatbin_peek(&entry, first, sizeof first, &got, &err);
         fatbin_unpack(&entry, 1 << 20, &plain, &err);
         buffer_fini(&plain);
     }

@@ -91,6 +91,13 @@ enum kiln_status fatbin_list(struct fatbin *fatbin, struct arena *arena,
 enum kiln_status fatbin_unpack(const struct fatbin_entry *entry, uint64_t cap,
                                struct buffer *out, struct kiln_error *err);
 
+/* The first bytes of the payload as it was before packing, at most `size` of
+ * them, without unpacking the rest: enough to tell what it is. *got may be
+ * less where the payload is shorter. */
+enum kiln_status fatbin_peek(const struct fatbin_entry *entry, void *bytes,
+                             size_t size, size_t *got,
+                             struct kiln_error *err);
+
 /* The 24 bytes that a host program keeps for each container. */
 struct fatbin_wrapper {
     uint32_t version;             /* 1 or 2 */

@@ -93,3 +93,62 @@ enum kiln_status fatbin_unpack(const struct fatbin_entry *e, uint64_t cap,
             out->size--;
     return KILN_OK;
 }
+
+/* The first bytes of a zstd frame: -1 when it is none. */
+static int64_t peek_zstd(const struct fatbin_entry *e, void *bytes,
+                         size_t size)
+{
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    ZSTD_inBuffer in = {e->payload, (size_t)e->payload_size, 0};
+    ZSTD_outBuffer out = {bytes, size, 0};
+    int64_t n = -1;
+
+    while (stream && out.pos < out.size) {
+        size_t before = in.pos + out.pos;
+        size_t left = ZSTD_decompressStream(stream, &out, &in);
+
+        if (ZSTD_isError(left))
+            break;
+        if (!left || in.pos + out.pos == before) {
+            n = (int64_t)out.pos;
+            break;
+        }
+    }
+    if (stream && out.pos == out.size)
+        n = (int64_t)out.pos;
+    ZSTD_freeDStream(stream);
+    return n;
+}
+
+enum kiln_status fatbin_peek(const struct fatbin_entry *e, void *bytes,
+                             size_t size, size_t *got,
+                             struct kiln_error *err)
+{
+    enum kiln_status st = check(e, DEFAULT_CAP, err);
+    int64_t n;
+
+    if (st)
+        return st;
+    if (size > e->plain_size)
+        size = (size_t)e->plain_size;
+    if (e->packing == FATBIN_PLAIN) {
+        if (size)
+            memcpy(bytes, e->payload, size);
+        n = (int64_t)size;
+    } else if (e->packing == FATBIN_PACKED_ZSTD) {
+        n = peek_zstd(e, bytes, size);
+    } else if (e->payload_size > INT_MAX || size > INT_MAX) {
+        n = -1;
+    } else {
+        n = LZ4_decompress_safe_partial((const char *)e->payload, bytes,
+                                        (int)e->payload_size, (int)size,
+                                        (int)size);
+    }
+    if (n < 0)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "fat binary: entry %u: payload of %llu bytes does "
+                         "not unpack",
+                         e->index, (unsigned long long)e->payload_size);
+    *got = (size_t)n;
+    return KILN_OK;
+}

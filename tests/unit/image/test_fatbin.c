@@ -73,6 +73,8 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(count, 6);
     for (int i = 0; i < 6; i++) {
         struct buffer plain = {0};
+        unsigned char first[64];
+        size_t got = 0;
 
         assert_int_equal(entries[i].kind, items[i].kind);
         assert_int_equal(entries[i].sm, items[i].sm);
@@ -86,6 +88,11 @@ static void what_is_written_is_read(void **state)
         assert_int_equal(plain.size, items[i].size + 4);
         assert_memory_equal(plain.bytes + 4, items[i].payload, items[i].size);
         assert_int_equal(plain.bytes[plain.size], 0);
+        assert_int_equal(
+            fatbin_peek(&entries[i], first, sizeof first, &got, NULL),
+            KILN_OK);
+        assert_int_equal(got, sizeof first);
+        assert_memory_equal(first, items[i].payload, sizeof first);
         buffer_fini(&plain);
     }
     assert_int_equal(entries[4].identifier_size, 8);
@@ -106,10 +113,13 @@ static enum kiln_status all(const void *bytes, size_t size,
 
     while (!st) {
         struct buffer plain = {0};
+        unsigned char first[64];
+        size_t got;
 
         st = fatbin_next(&fatbin, &e, &more, err);
         if (st || !more)
             break;
+        fatbin_peek(&e, first, sizeof first, &got, err);
         st = fatbin_unpack(&e, 1 << 20, &plain, err);
         buffer_fini(&plain);
     }
