@@ -224,14 +224,17 @@ static enum kiln_status explain(const struct compile_request *r,
 {
     struct compile_result plain = {0};
     enum kiln_status st;
-    int code = 0;
+    int code = 0, useful;
 
     if (!strstr(buffer_str(&result->log), SYMBOLS_FILE ":"))
         return diagnose_source(r->name, result->compiler,
                                buffer_str(&result->log), err);
     st = attempt(r, 0, o, w, &plain, &code, err);
     if (!st && !code) {
-        st = diagnose_names(r, &plain.bytes, buffer_str(&result->log), err);
+        st = diagnose_names(r, &plain.bytes, buffer_str(&result->log), &useful,
+                            err);
+        if (!useful)
+            buffer_fini(&result->log);
     } else if (!st) {
         buffer_fini(&result->log);
         result->log = plain.log;

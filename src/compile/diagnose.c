@@ -68,20 +68,15 @@ static int exists(const struct name_list *list, const char *wanted)
     char bare[128];
 
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(wanted, "<"), wanted);
-    for (size_t i = 0; i < list->count; i++) {
-        const char *name = list->items[i], *colons = strstr(bare, "::");
-
-        if (names_match(bare, name) ||
-            (colons && strchr(name, '<') && !strstr(name, "::") &&
-             names_match(strrchr(bare, ':') + 1, name)))
+    for (size_t i = 0; i < list->count; i++)
+        if (names_match(bare, list->items[i]))
             return 1;
-    }
     return 0;
 }
 
 enum kiln_status diagnose_names(const struct compile_request *request,
                                 const struct buffer *ptx, const char *log,
-                                struct kiln_error *err)
+                                int *useful, struct kiln_error *err)
 {
     struct arena arena = {0};
     struct name_list list = {.arena = &arena};
@@ -91,6 +86,7 @@ enum kiln_status diagnose_names(const struct compile_request *request,
     size_t n = 0;
     enum kiln_status st;
 
+    *useful = 1;
     if (ptx_entry_names(ptx->bytes, ptx->size, &arena, &symbols, &n, NULL))
         n = 0;
     for (size_t i = 0; i < n; i++) {
@@ -112,13 +108,20 @@ enum kiln_status diagnose_names(const struct compile_request *request,
     if (exists(&list, wanted)) {
         const char *line;
         size_t length = first_line(log, "error:", &line);
+        const char *text = strstr(line, "error:");
 
+        /* The place is one of ours, not of the user's. */
+        if (text && text < line + length) {
+            length -= (size_t)(text - line);
+            line = text;
+        }
         st = kiln_fail(err, KILN_E_NOT_FOUND,
                        "kernel \"%s\": %s defines that name, but no such "
                        "instance of it: %.*s",
                        wanted, request->name, (int)length, line);
     } else {
         st = names_not_found(&list, wanted, request->name, err);
+        *useful = 0;
     }
     arena_fini(&arena);
     return st;

@@ -15,9 +15,9 @@ enum kiln_status diagnose_option(const char *name, const char *compiler,
                                  const char *log, struct kiln_error *err);
 /* The source compiles (ptx), a name that was wanted is wrong (log tells):
  * E_NOT_FOUND with the names there are, or with what is wrong about one
- * that exists. */
+ * that exists. *useful: whether the log tells a person more than that. */
 enum kiln_status diagnose_names(const struct compile_request *request,
                                 const struct buffer *ptx, const char *log,
-                                struct kiln_error *err);
+                                int *useful, struct kiln_error *err);
 
 #endif

@@ -64,9 +64,60 @@ static const char *skip_parens(const char *p, const char *end)
     return end;
 }
 
+/* Where in the source a name stands: the namespaces around it. */
+struct scope {
+    char prefix[LONGEST]; /* "a::b::" */
+    size_t length;
+    int depth; /* of braces */
+    int count;
+    struct {
+        int depth;
+        size_t length;
+    } outer[16];
+};
+
+/* Behind the word namespace: "a::b {" opens a scope, "x;" does not. */
+static const char *open_namespace(struct scope *s, const char *p,
+                                  const char *end)
+{
+    const char *name;
+    size_t n = 0;
+
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    name = p;
+    while (p < end && (word(*p) || *p == ':'))
+        p++;
+    n = (size_t)(p - name);
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    if (p >= end || *p != '{' || s->count == 16 ||
+        s->length + n + 3 > sizeof s->prefix)
+        return p;
+    s->outer[s->count].depth = s->depth;
+    s->outer[s->count++].length = s->length;
+    if (n) {
+        memcpy(s->prefix + s->length, name, n);
+        memcpy(s->prefix + s->length + n, "::", 3);
+        s->length += n + 2;
+    }
+    return p;
+}
+
+static void brace(struct scope *s, char c)
+{
+    s->depth += (c == '{') - (c == '}');
+    while (s->count && s->depth <= s->outer[s->count - 1].depth &&
+           c == '}') {
+        s->length = s->outer[--s->count].length;
+        s->prefix[s->length] = '\0';
+    }
+}
+
 /* The declarator after __global__: the word before its parameter list. */
 static const char *take_kernel(struct name_list *list, const char *p,
-                               const char *end, int is_template)
+                               const char *end, const char *prefix,
+                               int is_template)
 {
     const char *name = NULL;
     size_t length = 0;
@@ -84,9 +135,9 @@ static const char *take_kernel(struct name_list *list, const char *p,
         } else if (*p == '(') {
             /* __launch_bounds__(...) and its kind are not the name. */
             if (name && strncmp(name, "__", 2)) {
-                char text[LONGEST + 8];
+                char text[2 * LONGEST + 8];
 
-                snprintf(text, sizeof text, "%.*s%s",
+                snprintf(text, sizeof text, "%s%.*s%s", prefix,
                          length < LONGEST ? (int)length : LONGEST, name,
                          is_template ? "<...>" : "");
                 names_add(list, text, strlen(text));
@@ -104,6 +155,7 @@ void names_in_source(struct name_list *list, const char *text, size_t size)
 {
     static const char mark[] = "__global__";
     const char *end = text + size;
+    struct scope scope = {.length = 0};
     int is_template = 0;
 
     for (const char *p = text; p < end;) {
@@ -117,9 +169,13 @@ void names_in_source(struct name_list *list, const char *text, size_t size)
         while (p + n < end && word(p[n]))
             n++;
         if (n == sizeof mark - 1 && !memcmp(p, mark, n)) {
-            p = take_kernel(list, p + n, end, is_template);
+            p = take_kernel(list, p + n, end, scope.prefix, is_template);
             is_template = 0;
+        } else if (n == 9 && !memcmp(p, "namespace", n)) {
+            p = open_namespace(&scope, p + n, end);
         } else {
+            if (!n && (*p == '{' || *p == '}'))
+                brace(&scope, *p);
             if (n == 8 && !memcmp(p, "template", 8))
                 is_template = 1;
             else if (!n && (*p == ';' || *p == '{' || *p == '}'))

@@ -272,13 +272,13 @@ static enum kiln_status check_text(const struct kiln_source *s,
         blank++;
     if (blank == s->text_size)
         return kiln_fail(err, KILN_E_SOURCE,
-                         "compile: %s: %zu bytes of nothing, CUDA or PTX "
+                         "%s: %zu bytes of nothing, CUDA or PTX "
                          "source expected",
                          name, s->text_size);
     nul = memchr(s->text, 0, s->text_size);
     if (nul)
         return kiln_fail(err, KILN_E_SOURCE,
-                         "compile: %s: not text, a zero byte at offset %zu; "
+                         "%s: not text, a zero byte at offset %zu; "
                          "CUDA or PTX source expected",
                          name, (size_t)(nul - s->text));
     return KILN_OK;

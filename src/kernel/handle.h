@@ -21,7 +21,8 @@ struct kiln {
     CUcontext context;
     struct cache *cache; /* NULL: off */
     struct timeline timeline;
-    struct buffer log; /* of the last stage that had one */
+    struct buffer log;  /* of the last stage that had one */
+    char launched[128]; /* the kernel launched last, for messages */
 };
 
 struct kiln_image {
@@ -42,6 +43,7 @@ struct kiln_kernel {
     struct kiln_library *library;
     CUfunction function;
     char *symbol;
+    char name[128]; /* as C++ writes it, for messages */
     struct kiln_kernel_info info;
     struct kiln_parameter *parameters;
     unsigned shared_allowed; /* dynamic bytes that need no opting in */

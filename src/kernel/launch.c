@@ -28,28 +28,28 @@ static enum kiln_status check_shape(const struct kiln_kernel *k,
             return kiln_fail(err, KILN_E_INVALID,
                              "launch of %s: block %c of %u threads, the "
                              "device takes up to %d",
-                             k->symbol, axis[i], block, d->max_block[i]);
+                             k->name, axis[i], block, d->max_block[i]);
         if (grid > (unsigned)d->max_grid[i])
             return kiln_fail(err, KILN_E_INVALID,
                              "launch of %s: grid %c of %u blocks, the device "
                              "takes up to %d",
-                             k->symbol, axis[i], grid, d->max_grid[i]);
+                             k->name, axis[i], grid, d->max_grid[i]);
     }
     if (threads > (unsigned)d->max_threads)
         return kiln_fail(err, KILN_E_INVALID,
                          "launch of %s: a block of %llu threads, the device "
                          "takes up to %d",
-                         k->symbol, threads, d->max_threads);
+                         k->name, threads, d->max_threads);
     if (threads > (unsigned)k->info.max_threads)
         return kiln_fail(err, KILN_E_RESOURCES,
                          "launch of %s: a block of %llu threads, this kernel "
                          "takes up to %d",
-                         k->symbol, threads, k->info.max_threads);
+                         k->name, threads, k->info.max_threads);
     if (s->shared > room)
         return kiln_fail(err, KILN_E_INVALID,
                          "launch of %s: %u bytes of dynamic and %d of static "
                          "shared memory, the device has %d a block",
-                         k->symbol, s->shared, k->info.static_shared,
+                         k->name, s->shared, k->info.static_shared,
                          d->max_shared_optin);
     return KILN_OK;
 }
@@ -86,12 +86,12 @@ static enum kiln_status check_arg(const struct kiln_kernel *k, size_t i,
         !arg->value)
         return kiln_fail(err, KILN_E_ARGUMENT,
                          "argument %zu of %s: neither a value nor a buffer",
-                         i + 1, k->symbol);
+                         i + 1, k->name);
     if (arg->size != p->size)
         return kiln_fail(err, KILN_E_ARGUMENT,
                          "argument %zu of %s: %s of %zu bytes given, the "
                          "parameter at offset %zu has %zu bytes%s",
-                         i + 1, k->symbol,
+                         i + 1, k->name,
                          arg->kind == KILN_ARG_BUFFER ? "a buffer's address"
                                                       : "a value",
                          arg->size, p->offset, p->size, kind_of(p));
@@ -99,12 +99,12 @@ static enum kiln_status check_arg(const struct kiln_kernel *k, size_t i,
         return kiln_fail(err, KILN_E_ARGUMENT,
                          "argument %zu of %s: a value given, the parameter is "
                          "a pointer: a buffer is needed",
-                         i + 1, k->symbol);
+                         i + 1, k->name);
     if (p->pointer == 0 && arg->kind == KILN_ARG_BUFFER)
         return kiln_fail(err, KILN_E_ARGUMENT,
                          "argument %zu of %s: a buffer given, the parameter "
                          "is a value of %zu bytes",
-                         i + 1, k->symbol, p->size);
+                         i + 1, k->name, p->size);
     if (arg->kind != KILN_ARG_BUFFER)
         return KILN_OK;
     memcpy(&address, arg->value, sizeof address);
@@ -112,7 +112,7 @@ static enum kiln_status check_arg(const struct kiln_kernel *k, size_t i,
         return kiln_fail(err, KILN_E_ARGUMENT,
                          "argument %zu of %s: address 0x%llx is not in device "
                          "memory that is allocated now",
-                         i + 1, k->symbol, (unsigned long long)address);
+                         i + 1, k->name, (unsigned long long)address);
     return KILN_OK;
 }
 
@@ -127,7 +127,7 @@ static enum kiln_status check(struct kiln_kernel *k,
         return st;
     if (count != k->info.parameter_count)
         return kiln_fail(err, KILN_E_ARGUMENT,
-                         "%s takes %zu argument%s, %zu given", k->symbol,
+                         "%s takes %zu argument%s, %zu given", k->name,
                          k->info.parameter_count,
                          k->info.parameter_count == 1 ? "" : "s", count);
     for (size_t i = 0; i < count && !st; i++)
@@ -167,13 +167,13 @@ static enum kiln_status allow_shared(struct kiln_kernel *k, unsigned shared,
         return kiln_fail(err, KILN_E_NOT_SUPPORTED,
                          "launch of %s: %u bytes of dynamic shared memory, "
                          "the driver gives no more than %u",
-                         k->symbol, shared, k->shared_allowed);
+                         k->name, shared, k->shared_allowed);
     result = d->cuFuncSetAttribute(
         k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
         (int)shared);
     if (result)
         return driver_fail(d, result, err, "%u bytes of shared memory for %s",
-                           shared, k->symbol);
+                           shared, k->name);
     k->shared_allowed = shared;
     return KILN_OK;
 }
@@ -199,7 +199,7 @@ static enum kiln_status start(struct kiln_kernel *k,
         at_least_one(s->grid[2]), at_least_one(s->block[0]),
         at_least_one(s->block[1]), at_least_one(s->block[2]), s->shared, NULL,
         values, NULL);
-    return result ? driver_fail(d, result, err, "launch of %s", k->symbol)
+    return result ? driver_fail(d, result, err, "launch of %s", k->name)
                   : KILN_OK;
 }
 
@@ -221,6 +221,8 @@ enum kiln_status kiln_launch(struct kiln_kernel *kernel,
         st = allow_shared(kernel, shape->shared, err);
     if (!st)
         st = start(kernel, shape, args, count, err);
+    if (!st)
+        memcpy(kiln->launched, kernel->name, sizeof kiln->launched);
     driver_scope_end(&scope);
     stage_end(&stage);
     return st;
@@ -239,7 +241,8 @@ enum kiln_status kiln_synchronize(struct kiln *kiln, struct kiln_error *err)
 
         if (result)
             st = driver_fail(&kiln->driver, result, err,
-                             "the work that was launched");
+                             "waiting for %s, launched last",
+                             *kiln->launched ? kiln->launched : "nothing");
     }
     driver_scope_end(&scope);
     stage_end(&stage);

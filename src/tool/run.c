@@ -223,6 +223,9 @@ static enum kiln_status prepare(struct run *run)
     size_t size = 0;
     enum kiln_status st;
 
+    /* The drivers have caches of their own. */
+    if (o->no_cache)
+        setenv("CUDA_CACHE_DISABLE", "1", 1);
     run->step = "read";
     st = read_source(run, &text, &size);
     run_stage_add(run, "read", start);
