@@ -195,22 +195,22 @@ static size_t container(unsigned char *out, const char *ptx, unsigned sm)
 {
     size_t text = (strlen(ptx) + 8) & ~(size_t)7;
 
-    memset(out, 0, 16 + 64 + text);
+    memset(out, 0, 16 + 72 + text);
     put(out, 0xBA55ED50, 4);
     put(out + 4, 1, 2);
     put(out + 6, 16, 2);
-    put(out + 8, 64 + text, 8);
-    put(out + 16, 1, 2);          /* PTX */
+    put(out + 8, 72 + text, 8);
+    put(out + 16, 1, 2); /* PTX */
     put(out + 18, 0x0101, 2);
-    put(out + 20, 64, 4);         /* header size */
-    put(out + 24, text, 8);       /* payload size */
-    put(out + 32, 0, 4);          /* compressed size */
-    put(out + 36, 64, 4);         /* options offset: none */
+    put(out + 20, 72, 4);         /* header, with the options block */
+    put(out + 24, text, 8);       /* payload */
+    put(out + 36, 64, 4);         /* where the options block is */
     put(out + 40, 0x00070000, 4); /* minor 0, major 7 */
     put(out + 44, sm, 4);
     put(out + 56, 0x11, 8); /* 64 bit, Linux */
-    memcpy(out + 80, ptx, strlen(ptx));
-    return 16 + 64 + text;
+    put(out + 80, 72, 4);   /* options: text of no bytes */
+    memcpy(out + 88, ptx, strlen(ptx));
+    return 16 + 72 + text;
 }
 
 static void containers(void)
