@@ -30,13 +30,13 @@ check() {
 
 check libkiln.so.0 libkiln.so.0 'kiln_[a-z0-9_]+'
 check libkiln-cpu.so libkiln-cpu.so 'cu[A-Z][A-Za-z0-9_]*|kilnDriverInfo'
-check libcuda.so.1 libcuda.so.1 'cu[A-Z][A-Za-z0-9_]*|kilnDriverInfo'
+check cuda/libcuda.so.1 libcuda.so.1 'cu[A-Z][A-Za-z0-9_]*|kilnDriverInfo'
 check libkiln-ptxjit.so libkiln-ptxjit.so 'kiln_ptxjit_[a-z_]+'
 check libcudart.so.13 libcudart.so.13 '(cuda[A-Z]|__cuda[A-Z])[A-Za-z0-9_]*'
 check libcudart.so.12 libcudart.so.12 '(cuda[A-Z]|__cuda[A-Z])[A-Za-z0-9_]*'
 
 # The driver must not drag the compiler in.
-for f in libkiln-cpu.so libcuda.so.1; do
+for f in libkiln-cpu.so cuda/libcuda.so.1; do
     [ -e "$lib/$f" ] || continue
     if readelf -d "$lib/$f" | grep -q 'NEEDED.*LLVM'; then
         complain "$f needs LLVM"
