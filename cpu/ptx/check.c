@@ -110,15 +110,17 @@ static int is_int(enum ptx_type_class c)
 int reg_suits(enum ptx_type type, enum ptx_type reg, int wider)
 {
     const enum ptx_type_class tc = ptx_type_class(type);
-    const enum ptx_type_class rc = ptx_type_class(reg);
+    /* A .f16x2 register is 32 bits to integer instructions. */
+    const enum ptx_type_class rc = reg == PTX_F16X2 ? PTX_CLASS_BITS
+                                                    : ptx_type_class(reg);
     const unsigned tb = ptx_type_bits(type);
     const unsigned rb = ptx_type_bits(reg);
 
     if (tc == PTX_CLASS_PRED || rc == PTX_CLASS_PRED)
         return tc == rc;
     if (tc == PTX_CLASS_FLOAT || tc == PTX_CLASS_PACKED) {
-        if (reg == type)
-            return 1;
+        if (reg == type || reg == PTX_F16X2)
+            return reg == type;
         return rc == PTX_CLASS_BITS && (wider ? rb >= tb : rb == tb);
     }
     if (wider ? rb < tb : rb != tb)
@@ -165,7 +167,7 @@ static int address_suits(const struct check *c, const struct ptx_operand *o)
     const enum ptx_type type = c->func->regs[o->reg].type;
     const enum ptx_type_class rc = ptx_type_class(type);
 
-    return rc == PTX_CLASS_BITS || is_int(rc);
+    return (rc == PTX_CLASS_BITS || is_int(rc)) && ptx_type_bits(type) <= 64;
 }
 
 /* --- operands ---------------------------------------------------------- */
@@ -197,27 +199,70 @@ static int predicate_fits(const struct check *c, const struct pattern *w,
            !(w->is_dest && o->negate);
 }
 
-static int fits(const struct check *c, const struct pattern *w,
-                const struct ptx_operand *o);
+/* Elements have one size. Bits among them make bits of all, and where the
+ * instruction is of floats, integers do as well. */
+static enum ptx_type element_type(const struct check *c,
+                                  const struct ptx_operand *o,
+                                  enum ptx_type type)
+{
+    static const enum ptx_type bits[] = {PTX_B8, PTX_B16, PTX_B32, PTX_B64,
+                                         PTX_B128};
+    enum ptx_type first = PTX_NONE;
+    int mixed = ptx_type_class(type) == PTX_CLASS_FLOAT;
+    int any_bits = mixed;
+
+    for (unsigned i = 0; i < o->count; i++) {
+        enum ptx_type t;
+
+        if (o->elems[i].kind != PTX_OPERAND_REG)
+            continue;
+        t = c->func->regs[o->elems[i].reg].type;
+        first = first ? first : t;
+        if (ptx_type_bits(t) != ptx_type_bits(first))
+            return PTX_TYPE_COUNT;
+        mixed |= t != first;
+        any_bits |= ptx_type_class(t) == PTX_CLASS_BITS;
+    }
+    for (unsigned i = 0; mixed && any_bits && i < 5; i++) {
+        if (ptx_type_bits(bits[i]) == ptx_type_bits(type))
+            return bits[i];
+    }
+    return type;
+}
 
 /* All elements as single operands; `_` is a destination. */
 static int vector_fits(const struct check *c, const struct pattern *w,
                        const struct ptx_operand *o, unsigned count)
 {
-    struct pattern element = *w;
+    const enum ptx_type type = type_of(w->type, c->insn);
+    enum ptx_type each;
 
     if (o->kind == PTX_OPERAND_REG) {
         const struct ptx_reg *r = &c->func->regs[o->reg];
 
         return r->vec > 1 && r->vec == count && !o->dim &&
-               reg_suits(type_of(w->type, c->insn), r->type, 0);
+               reg_suits(type, r->type, 0);
     }
     if (o->kind != PTX_OPERAND_VECTOR || (count && o->count != count))
         return 0;
-    element.kind = w->is_dest ? 'R' : 'a';
+    each = element_type(c, o, type);
+    if (each == PTX_TYPE_COUNT)
+        return 0;
     for (unsigned i = 0; i < o->count; i++) {
-        if (!fits(c, &element, &o->elems[i]))
+        const struct ptx_operand *e = &o->elems[i];
+
+        if (e->kind == PTX_OPERAND_REG) {
+            const struct ptx_reg *r = &c->func->regs[e->reg];
+
+            if (e->negate || (r->vec > 1 && !e->dim) ||
+                (each && !reg_suits(each, r->type, w->wider)))
+                return 0;
+        } else if (w->is_dest ? e->kind != PTX_OPERAND_SINK
+                              : (e->kind != PTX_OPERAND_INT &&
+                                 e->kind != PTX_OPERAND_FLOAT) ||
+                                    (type && !constant_suits(type, e))) {
             return 0;
+        }
     }
     return 1;
 }
@@ -234,7 +279,7 @@ static int value_fits(const struct check *c, const struct pattern *w,
         return w->kind == 'R';
     case PTX_OPERAND_INT:
     case PTX_OPERAND_FLOAT:
-        return (w->kind == 'a' || w->kind == 'x') &&
+        return (w->kind == 'a' || w->kind == 'x' || w->kind == 'y') &&
                (!type || constant_suits(type, o));
     case PTX_OPERAND_SREG:
         return w->kind == 'x' && sreg_suits(type, o);
@@ -266,6 +311,10 @@ static int fits(const struct check *c, const struct pattern *w,
         return vector_fits(c, w, o, 0);
     case 'i':
         return o->kind == PTX_OPERAND_INT;
+    case 'c':
+        return ptx_has(c->insn, PTX_MOD_L2_CACHE_HINT) &&
+               o->kind == PTX_OPERAND_REG &&
+               reg_suits(PTX_B64, c->func->regs[o->reg].type, 0);
     case 'm':
         return o->kind == PTX_OPERAND_ADDR_VAR ||
                o->kind == PTX_OPERAND_ADDR_INT ||
@@ -332,6 +381,8 @@ static const char *expectation(const struct pattern *w)
         return "a label";
     case 't':
         return "a table of targets";
+    case 'c':
+        return "a cache policy";
     case 'r':
     case 'R':
         return "a register";
@@ -408,7 +459,8 @@ static int try_pattern(const struct check *c, struct pattern *w,
                 dests++;
                 i++;
             }
-        } else if (!w->optional) {
+        } else if (!w->optional &&
+                   (w->kind != 'c' || ptx_has(insn, PTX_MOD_L2_CACHE_HINT))) {
             note(c, why, i, w);
             return 0;
         }

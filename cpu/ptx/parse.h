@@ -55,6 +55,7 @@ struct form {
     const char *operands; /* as in forms.def */
     uint64_t groups[FORM_GROUPS][NAME_WORDS];
     uint64_t types[PTX_MAX_TYPES];
+    uint32_t first; /* groups that must come first */
     uint8_t required[FORM_GROUPS];
     uint8_t type_required[PTX_MAX_TYPES];
     uint8_t group_count;

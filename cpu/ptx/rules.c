@@ -23,9 +23,18 @@ static enum kiln_status check_address(const struct check *c,
         return ptx_error(
             c->p, c->insn->line,
             "Immediate addresses allowed only for .local state space");
-    if (o->kind != PTX_OPERAND_ADDR_VAR || space == PTX_SPACE_GENERIC)
+    if (o->kind == PTX_OPERAND_ADDR_REG &&
+        (space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL) &&
+        ptx_type_bits(c->func->regs[o->reg].type) < 64)
+        return ptx_error(c->p, c->insn->line,
+                         "32-bit address '%.80s' in state space of 64-bit "
+                         "addresses in instruction '%s'",
+                         c->func->regs[o->reg].name, ptx_op_text(c->insn->op));
+    if (o->kind != PTX_OPERAND_ADDR_VAR)
         return KILN_OK;
-    if (o->var->space != space)
+    if (space == PTX_SPACE_GENERIC ? o->var->space == PTX_SPACE_PARAM ||
+                                         o->var->space == PTX_SPACE_CONST
+                                   : o->var->space != space)
         return ptx_error(c->p, c->insn->line,
                          "State space mismatch between instruction and address "
                          "in instruction '%s': '%.80s' is in .%s",
@@ -34,25 +43,55 @@ static enum kiln_status check_address(const struct check *c,
     return KILN_OK;
 }
 
-static enum kiln_status check_order(const struct check *c)
+/* What the memory model has to say, and what contradicts what. */
+static const char *order_conflict(const struct check *c)
 {
+    const enum ptx_space space = c->insn->space;
     const int scope = has(c, PTX_MOD_CTA) || has(c, PTX_MOD_GPU) ||
                       has(c, PTX_MOD_SYS) || has(c, PTX_MOD_CLUSTER);
+    const int atomic = c->insn->op == PTX_OP_ATOM || c->insn->op == PTX_OP_RED;
     const int ordered = has(c, PTX_MOD_RELAXED) || has(c, PTX_MOD_ACQUIRE) ||
-                        has(c, PTX_MOD_RELEASE) || has(c, PTX_MOD_MMIO);
+                        has(c, PTX_MOD_RELEASE);
+    const int strong = ordered || has(c, PTX_MOD_VOLATILE);
     const int cached = has(c, PTX_MOD_CA) || has(c, PTX_MOD_CG) ||
                        has(c, PTX_MOD_CS) || has(c, PTX_MOD_LU) ||
                        has(c, PTX_MOD_CV) || has(c, PTX_MOD_WB) ||
                        has(c, PTX_MOD_WT);
+    const int evict =
+        has(c, PTX_MOD_L1_EVICT_NORMAL) || has(c, PTX_MOD_L1_EVICT_FIRST) ||
+        has(c, PTX_MOD_L1_EVICT_UNCHANGED) || has(c, PTX_MOD_L1_EVICT_LAST) ||
+        has(c, PTX_MOD_L1_NO_ALLOCATE) || has(c, PTX_MOD_L2_EVICT_NORMAL) ||
+        has(c, PTX_MOD_L2_EVICT_FIRST) || has(c, PTX_MOD_L2_EVICT_LAST);
+    const int prefetch = has(c, PTX_MOD_L2_64B) || has(c, PTX_MOD_L2_128B) ||
+                         has(c, PTX_MOD_L2_256B);
 
-    if (scope != ordered)
-        return ptx_error(c->p, c->insn->line,
-                         ordered ? "Scope modifier required for '%.80s'"
-                                 : "Illegal scope modifier for '%.80s'",
-                         c->insn->text);
-    if (cached && (ordered || has(c, PTX_MOD_VOLATILE)))
-        return ptx_error(c->p, c->insn->line,
-                         "Cache operator not allowed for '%.80s'",
+    if (ordered && !scope && !atomic)
+        return "Scope modifier required";
+    if (scope && !ordered && !atomic)
+        return "Illegal scope modifier";
+    if (has(c, PTX_MOD_MMIO) && !has(c, PTX_MOD_RELAXED))
+        return "Modifier '.mmio' requires modifier '.relaxed'";
+    if (cached && strong)
+        return "Cache operator cannot be combined with memory order";
+    if (cached && evict)
+        return "Cache operator cannot be combined with eviction priority";
+    if (strong && has(c, PTX_MOD_NC))
+        return "Modifier '.nc' cannot be combined with memory order";
+    if (strong && space != PTX_SPACE_GENERIC && space != PTX_SPACE_GLOBAL &&
+        space != PTX_SPACE_SHARED)
+        return "Memory order cannot be applied to the state space";
+    if ((evict || prefetch || has(c, PTX_MOD_L2_CACHE_HINT)) &&
+        space != PTX_SPACE_GENERIC && space != PTX_SPACE_GLOBAL)
+        return "State space incorrect for a cache hint";
+    return NULL;
+}
+
+static enum kiln_status check_order(const struct check *c)
+{
+    const char *conflict = order_conflict(c);
+
+    if (conflict)
+        return ptx_error(c->p, c->insn->line, "%s for '%.80s'", conflict,
                          c->insn->text);
     return KILN_OK;
 }
@@ -72,6 +111,13 @@ static enum kiln_status check_width(const struct check *c)
         return ptx_error(c->p, i->line,
                          "Feature '256 bit wide load/store' requires .target "
                          "sm_100 or higher");
+    if (i->vec > 1 && bits > 128 && i->space != PTX_SPACE_GLOBAL &&
+        i->space != PTX_SPACE_GENERIC)
+        return ptx_error(c->p, i->line,
+                         "Global state space expected for feature '256 bit "
+                         "wide load/store'");
+    if (i->vec == 8 && ptx_type_bits(i->types[0]) != 32)
+        return ptx_error(c->p, i->line, "Vector of 8 needs 32-bit elements");
     return KILN_OK;
 }
 
@@ -110,7 +156,9 @@ static enum kiln_status check_atom(const struct check *c)
     const struct ptx_insn *i = c->insn;
     const int first = i->op == PTX_OP_ATOM;
 
-    return check_address(c, &i->operands[first], i->space);
+    enum kiln_status st = check_address(c, &i->operands[first], i->space);
+
+    return st ? st : check_order(c);
 }
 
 /* --- mov --------------------------------------------------------------- */
@@ -194,6 +242,17 @@ static unsigned precision(enum ptx_type t)
     }
 }
 
+/* Whether every value of integer type a is one of d: nothing to saturate. */
+static int holds_all(enum ptx_type d, enum ptx_type a)
+{
+    const int ds = ptx_type_class(d) == PTX_CLASS_SINT;
+    const int as = ptx_type_class(a) == PTX_CLASS_SINT;
+
+    if (ds == as)
+        return ptx_type_bits(d) >= ptx_type_bits(a);
+    return ds && ptx_type_bits(d) > ptx_type_bits(a);
+}
+
 /* Plain conversions of one value; those of packed and tiny floats have rows
  * that say all. PTX ISA 9.7.9.21 (cvt). */
 static enum kiln_status check_cvt(const struct check *c)
@@ -207,6 +266,11 @@ static enum kiln_status check_cvt(const struct check *c)
         ptx_type_class(d) == PTX_CLASS_PACKED ||
         ptx_type_class(a) == PTX_CLASS_PACKED || d == PTX_TF32)
         return KILN_OK;
+    if (!is_float(d) && !is_float(a) && !r && has(c, PTX_MOD_SAT) &&
+        holds_all(d, a))
+        return ptx_error(c->p, i->line,
+                         "Illegal modifier '.sat' for instruction '%.80s'",
+                         i->text);
     if (!is_float(d) && !is_float(a))
         return r ? illegal_rounding(c) : KILN_OK;
     if (!is_float(d)) /* float -> int */
@@ -221,6 +285,27 @@ static enum kiln_status check_cvt(const struct check *c)
         return r && !rounds_to_int(r) ? KILN_OK : illegal_rounding(c);
     return r && !(d == PTX_BF16 || a == PTX_BF16) ? illegal_rounding(c)
                                                   : KILN_OK;
+}
+
+static enum kiln_status check_cp(const struct check *c)
+{
+    const struct ptx_insn *i = c->insn;
+    const int64_t size = i->operand_count > 2 ? i->operands[2].ival : 0;
+    enum kiln_status st;
+
+    if (has(c, PTX_MOD_BULK) || i->operand_count < 3)
+        return KILN_OK;
+    if (i->space != PTX_SPACE_SHARED || i->space2 != PTX_SPACE_GLOBAL)
+        return ptx_error(c->p, i->line,
+                         "State space incorrect for instruction 'cp.async'");
+    if (size != 16 && (has(c, PTX_MOD_CG) || (size != 4 && size != 8)))
+        return ptx_error(c->p, i->line,
+                         "Argument 2 of instruction 'cp.async': unexpected "
+                         "value '%lld', expected to be %s",
+                         (long long)size,
+                         has(c, PTX_MOD_CG) ? "16" : "4, 8 or 16");
+    st = check_address(c, &i->operands[0], PTX_SPACE_SHARED);
+    return st ? st : check_address(c, &i->operands[1], PTX_SPACE_GLOBAL);
 }
 
 /* --- the rest ---------------------------------------------------------- */
@@ -267,6 +352,8 @@ enum kiln_status check_rules(const struct check *c)
         return check_mov(c);
     case PTX_OP_CVT:
         return check_cvt(c);
+    case PTX_OP_CP:
+        return check_cp(c);
     case PTX_OP_BAR:
     case PTX_OP_BARRIER:
         return check_bar(c);

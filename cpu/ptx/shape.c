@@ -33,12 +33,13 @@ static int compile_word(struct parser *p, struct form *form, const char *word,
                         size_t len)
 {
     const int optional = word[len - 1] == '?';
+    const int first = *word == '^';
     const char *end = word + len - optional;
     uint64_t *group = form->groups[form->group_count];
     uint64_t mask = 0;
     unsigned others = 0;
 
-    for (const char *a = word; a < end;) {
+    for (const char *a = word + first; a < end;) {
         const char *bar = memchr(a, '|', (size_t)(end - a));
         const size_t n = (size_t)((bar ? bar : end) - a);
         const enum ptx_type type = type_find(a, n);
@@ -62,6 +63,7 @@ static int compile_word(struct parser *p, struct form *form, const char *word,
     }
     if (mask || form->group_count == FORM_GROUPS - 1)
         return 0;
+    form->first |= (uint32_t)first << form->group_count;
     form->required[form->group_count++] = !optional;
     return 1;
 }
@@ -114,6 +116,7 @@ enum kiln_status forms_compile(struct parser *p, enum ptx_op op,
 struct words {
     int names[FORM_GROUPS];
     unsigned name_count;
+    int starts_with_type;
     enum ptx_type types[PTX_MAX_TYPES];
     unsigned type_count;
 };
@@ -179,6 +182,8 @@ static enum kiln_status add_word(struct parser *p, struct shape *shape,
     const enum ptx_type type = type_find(text, len);
     const int name = names_find(&p->names, text, len);
 
+    if (type && !w->name_count)
+        w->starts_with_type = 1;
     if (type && w->type_count < PTX_MAX_TYPES) {
         w->types[w->type_count++] = type;
         return KILN_OK;
@@ -280,6 +285,10 @@ static int names_fit(const struct parser *p, const struct form *f,
             misfit(why, 2, "Illegal modifier", p->names.items[n].text);
             return 0;
         }
+        if (f->first >> g & 1 && (i || w->starts_with_type)) {
+            misfit(why, 2, "Misplaced modifier", p->names.items[n].text);
+            return 0;
+        }
         seen[g] = 1;
     }
     for (unsigned g = 0; g < f->group_count; g++) {
@@ -371,7 +380,7 @@ static int grow(struct parser *p)
 enum kiln_status shape_get(struct parser *p, const char *text, size_t len,
                            unsigned line, const struct shape **out)
 {
-    struct words w = {{0}, 0, {PTX_NONE}, 0};
+    struct words w = {0};
     const uint64_t hash = symbol_hash(p, text, len);
     struct shape *shape;
     enum kiln_status st;
