@@ -457,6 +457,8 @@ static void start_warp(struct emit *e)
         LLVMValueRef m = LLVMBuildICmp(e->l.b, LLVMIntULT, t,
                                        emit_splat(e, e->threads), "");
 
+        if (g->rows) /* whole warps: OBJECT_SHAPE_ROWS */
+            m = LLVMConstAllOnes(e->mask_type);
         LLVMBuildStore(e->l.b, m, e->mask_slot[0].at[c]);
     }
     for (int i = 0; i < g->order_count; i++)

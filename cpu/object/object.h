@@ -35,9 +35,10 @@ struct object_param {
 enum object_shape {
     /* any block shape, any grid */
     OBJECT_SHAPE_ANY = 0,
-    /* tid.x contiguous and tid.y, tid.z constant in each aligned run of
-     * chunk_lanes threads: block.x is a multiple of chunk_lanes, or
-     * block.y * block.z is 1; and grid[d] * block[d] <= 2^31 for each d. */
+    /* Whole warps, tid.x contiguous and tid.y, tid.z constant in each aligned
+     * run of chunk_lanes threads: the number of threads is a multiple of 32;
+     * block.x is a multiple of chunk_lanes, or block.y * block.z is 1; and
+     * grid[d] * block[d] <= 2^31 for each d. */
     OBJECT_SHAPE_ROWS = 1
 };
 
