@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 
 int is_kiln;
 
-static int passed;
-static int failed;
+static atomic_int passed;
+static atomic_int failed;
 
 const char ptx_saxpy[] =
     ".version 7.0\n"
