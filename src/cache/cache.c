@@ -35,9 +35,8 @@ static const char *const reasons[] = {
 
 const char *cache_reason_text(enum cache_reason reason)
 {
-    return (unsigned)reason < sizeof reasons / sizeof *reasons
-               ? reasons[reason]
-               : "unknown";
+    return (unsigned)reason < sizeof reasons / sizeof *reasons ? reasons[reason]
+                                                               : "unknown";
 }
 
 const char *cache_result_name(enum cache_result result)
@@ -176,8 +175,8 @@ static int look(struct cache_flight *flight, struct cache_entry *entry)
 {
     struct kiln_error err = {0};
 
-    switch (store_read(flight->cache, &flight->name, flight->key, entry,
-                       &err)) {
+    switch (
+        store_read(flight->cache, &flight->name, flight->key, entry, &err)) {
     case STORE_FOUND:
         if (!expired(entry))
             return 1;
@@ -195,8 +194,7 @@ static int look(struct cache_flight *flight, struct cache_entry *entry)
         return 0;
     case STORE_FAULT:
         flight->reason = CACHE_REASON_UNUSABLE;
-        log_line(LOG_INFO, "cache: %s: %s", cache_dir(flight->cache),
-                 err.text);
+        log_line(LOG_INFO, "cache: %s: %s", cache_dir(flight->cache), err.text);
         return 0;
     }
     return 0;
@@ -206,10 +204,8 @@ static int look(struct cache_flight *flight, struct cache_entry *entry)
 static int start(struct cache *cache, const struct cache_key *key,
                  struct cache_flight *flight)
 {
-    *flight = (struct cache_flight){.cache = cache,
-                                    .key = key,
-                                    .lock = -1,
-                                    .began_ns = clock_ns()};
+    *flight = (struct cache_flight){
+        .cache = cache, .key = key, .lock = -1, .began_ns = clock_ns()};
     if (!cache || cache->disabled)
         flight->reason = CACHE_REASON_DISABLED;
     else if (cache_key_hash(key, &flight->name))
@@ -234,8 +230,7 @@ static enum cache_result found(struct cache_flight *flight, int waited)
     return waited ? CACHE_WAITED : CACHE_HIT;
 }
 
-enum cache_result cache_begin(struct cache *cache,
-                              const struct cache_key *key,
+enum cache_result cache_begin(struct cache *cache, const struct cache_key *key,
                               struct cache_entry *entry,
                               struct cache_flight *flight)
 {
@@ -269,8 +264,8 @@ int cache_publish(struct cache_flight *flight,
     if (!cache || cache->disabled || cache->root < 0 ||
         flight->reason == CACHE_REASON_MEMORY)
         goto out;
-    if (entry_write(flight->key, sections, count,
-                    lifetime ? now + lifetime : 0, now, &bytes, &err)) {
+    if (entry_write(flight->key, sections, count, lifetime ? now + lifetime : 0,
+                    now, &bytes, &err)) {
         log_line(LOG_INFO, "cache: not stored: %s", err.text);
     } else if (bytes.size > cache->limit) {
         log_line(LOG_INFO,

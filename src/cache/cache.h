@@ -56,8 +56,7 @@ enum cache_field_type {
  * fields never share an entry. */
 void cache_key_init(struct cache_key *key, const char *kind);
 /* NULL text is a value of its own, unlike "". */
-void cache_key_text(struct cache_key *key, const char *label,
-                    const char *text);
+void cache_key_text(struct cache_key *key, const char *label, const char *text);
 void cache_key_bytes(struct cache_key *key, const char *label,
                      const void *bytes, size_t size);
 void cache_key_u64(struct cache_key *key, const char *label, uint64_t value);
@@ -166,8 +165,7 @@ struct cache_flight {
 /* Look up, and on a miss become the builder or wait for the one there is.
  * cache may be NULL (disabled). On a miss flight must be given to exactly
  * one of the two calls below; on HIT and WAITED it holds nothing. */
-enum cache_result cache_begin(struct cache *cache,
-                              const struct cache_key *key,
+enum cache_result cache_begin(struct cache *cache, const struct cache_key *key,
                               struct cache_entry *entry,
                               struct cache_flight *flight);
 /* Store what was built and let the waiting ones go. The caller keeps using

@@ -60,10 +60,9 @@ static uint64_t plan(uint64_t at, const struct cache_section *sections,
 }
 
 enum kiln_status entry_write(const struct cache_key *key,
-                             const struct cache_section *sections,
-                             size_t count, uint64_t expires,
-                             uint64_t published, struct buffer *out,
-                             struct kiln_error *err)
+                             const struct cache_section *sections, size_t count,
+                             uint64_t expires, uint64_t published,
+                             struct buffer *out, struct kiln_error *err)
 {
     struct row rows[ENTRY_SECTIONS_MAX];
     size_t start = out->size;
@@ -108,9 +107,9 @@ enum kiln_status entry_write(const struct cache_key *key,
     if (out->bad || hash_bytes(out->bytes + start, out->size - start, &digest))
         return kiln_fail(err, KILN_E_MEMORY, "cache entry: out of memory");
     buffer_add(out, digest.bytes, sizeof digest.bytes);
-    return out->bad ? kiln_fail(err, KILN_E_MEMORY,
-                                "cache entry: out of memory")
-                    : KILN_OK;
+    return out->bad
+               ? kiln_fail(err, KILN_E_MEMORY, "cache entry: out of memory")
+               : KILN_OK;
 }
 
 static enum kiln_status check_rows(const unsigned char *bytes, size_t size,
@@ -144,9 +143,8 @@ enum kiln_status entry_check(const unsigned char *bytes, size_t size,
     uint32_t count;
 
     if (size < ENTRY_HEADER + HASH_SIZE)
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "%zu bytes, at least %d expected", size,
-                         ENTRY_HEADER + HASH_SIZE);
+        return kiln_fail(err, KILN_E_FORMAT, "%zu bytes, at least %d expected",
+                         size, ENTRY_HEADER + HASH_SIZE);
     if (memcmp(bytes, magic, sizeof magic))
         return kiln_fail(err, KILN_E_FORMAT,
                          "does not begin as a cache entry does");
@@ -154,9 +152,8 @@ enum kiln_status entry_check(const unsigned char *bytes, size_t size,
         return kiln_fail(err, KILN_E_FORMAT, "schema %u, 1 expected",
                          u32_at(bytes + 8));
     if (u64_at(bytes + 16) != size)
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "%zu bytes, its header says %llu", size,
-                         (unsigned long long)u64_at(bytes + 16));
+        return kiln_fail(err, KILN_E_FORMAT, "%zu bytes, its header says %llu",
+                         size, (unsigned long long)u64_at(bytes + 16));
     if (hash_bytes(bytes, size - HASH_SIZE, &digest))
         return kiln_fail(err, KILN_E_MEMORY, "out of memory");
     if (memcmp(digest.bytes, bytes + size - HASH_SIZE, HASH_SIZE))

@@ -16,10 +16,9 @@ enum { ENTRY_HEADER = 48, ENTRY_ROW = 32, ENTRY_SECTIONS_MAX = 64 };
 /* Append the entry's bytes to out. E_MEMORY, or E_INVALID for a section
  * table that cannot be written. */
 enum kiln_status entry_write(const struct cache_key *key,
-                             const struct cache_section *sections,
-                             size_t count, uint64_t expires,
-                             uint64_t published, struct buffer *out,
-                             struct kiln_error *err);
+                             const struct cache_section *sections, size_t count,
+                             uint64_t expires, uint64_t published,
+                             struct buffer *out, struct kiln_error *err);
 
 /* Check everything but the key. E_FORMAT names what is wrong. */
 enum kiln_status entry_check(const unsigned char *bytes, size_t size,

@@ -24,12 +24,12 @@
 
 enum {
     FOLDERS = 256,
-    SEEN_MAX = 4096,     /* entries looked at in one call */
-    UNKNOWN_MAX = 16,    /* folders whose account one call makes */
-    LEFTOVER = 3600,     /* seconds */
-    LOCK_TRIES = 20,     /* a millisecond each, for the accounts */
-    LOCK_ACCOUNTS = 0,   /* byte of the file that is locked for them */
-    LOCK_EVICTOR = 1     /* byte locked by the one who deletes */
+    SEEN_MAX = 4096,   /* entries looked at in one call */
+    UNKNOWN_MAX = 16,  /* folders whose account one call makes */
+    LEFTOVER = 3600,   /* seconds */
+    LOCK_TRIES = 20,   /* a millisecond each, for the accounts */
+    LOCK_ACCOUNTS = 0, /* byte of the file that is locked for them */
+    LOCK_EVICTOR = 1   /* byte locked by the one who deletes */
 };
 
 struct record {
@@ -76,8 +76,8 @@ static uint64_t sum_of(const struct usage *u)
 
 static int lock_byte(int fd, off_t byte, int tries)
 {
-    struct flock one = {.l_type = F_WRLCK, .l_whence = SEEK_SET,
-                        .l_start = byte, .l_len = 1};
+    struct flock one = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
     while (fcntl(fd, F_OFD_SETLK, &one)) {
         struct timespec pause = {0, 1000000};
@@ -91,8 +91,8 @@ static int lock_byte(int fd, off_t byte, int tries)
 
 static void unlock_byte(int fd, off_t byte)
 {
-    struct flock one = {.l_type = F_UNLCK, .l_whence = SEEK_SET,
-                        .l_start = byte, .l_len = 1};
+    struct flock one = {
+        .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
     fcntl(fd, F_OFD_SETLK, &one);
 }
@@ -297,8 +297,7 @@ static void delete_oldest(struct cache *cache, struct victim *victims,
     }
     atomic_fetch_add(&cache->evictions, files);
     log_line(LOG_INFO, "cache: %s: deleted %llu entries, %llu bytes",
-             cache->dir, (unsigned long long)files,
-             (unsigned long long)freed);
+             cache->dir, (unsigned long long)files, (unsigned long long)freed);
 }
 
 /* By the one evictor: list from a place that moves on, delete, account. */

@@ -122,8 +122,7 @@ static long holder_of(int fd)
 {
     char text[32] = {0};
 
-    return pread(fd, text, sizeof text - 1, 0) > 0 ? strtol(text, NULL, 10)
-                                                   : 0;
+    return pread(fd, text, sizeof text - 1, 0) > 0 ? strtol(text, NULL, 10) : 0;
 }
 
 /* Until the lock is ours (0), the name is gone (ENOENT), or patience is at

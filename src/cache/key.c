@@ -52,8 +52,7 @@ void cache_key_init(struct cache_key *key, const char *kind)
     cache_key_text(key, "kind", kind);
 }
 
-void cache_key_text(struct cache_key *key, const char *label,
-                    const char *text)
+void cache_key_text(struct cache_key *key, const char *label, const char *text)
 {
     if (text)
         add_value(key, label, CACHE_FIELD_TEXT, text, strlen(text));
@@ -75,14 +74,13 @@ void cache_key_u64(struct cache_key *key, const char *label, uint64_t value)
 void cache_key_digest(struct cache_key *key, const char *label,
                       const struct hash *digest, uint64_t size)
 {
-    add(key, label, CACHE_FIELD_DIGEST, 0, digest->bytes,
-        sizeof digest->bytes, size);
+    add(key, label, CACHE_FIELD_DIGEST, 0, digest->bytes, sizeof digest->bytes,
+        size);
 }
 
 int cache_key_hash(const struct cache_key *key, struct hash *out)
 {
-    if (key->fields.bad || !key->fields.size ||
-        key->fields.size > UINT32_MAX)
+    if (key->fields.bad || !key->fields.size || key->fields.size > UINT32_MAX)
         return -1;
     return hash_bytes(key->fields.bytes, key->fields.size, out);
 }

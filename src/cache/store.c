@@ -149,8 +149,7 @@ int store_set_aside(struct cache *cache, const struct hash *name,
         if (renameat(cache->root, path, cache->root, place))
             return -1;
     }
-    usage_add(cache, name, -(int64_t)usage_charge((uint64_t)info.st_size),
-              -1);
+    usage_add(cache, name, -(int64_t)usage_charge((uint64_t)info.st_size), -1);
     return 0;
 }
 
@@ -270,8 +269,8 @@ enum store_found store_read(struct cache *cache, const struct hash *name,
 }
 
 /* A file of our own below tmp/, written whole. 0 or errno. */
-static int write_temporary(struct cache *cache, const void *bytes,
-                           size_t size, char name[STORE_PATH])
+static int write_temporary(struct cache *cache, const void *bytes, size_t size,
+                           char name[STORE_PATH])
 {
     static _Atomic unsigned counter;
     const unsigned char *p = bytes;
@@ -355,8 +354,7 @@ int store_publish(struct cache *cache, const struct hash *name,
             charge -= (int64_t)usage_charge((uint64_t)old.st_size);
             files = 0;
         }
-        error = renameat(cache->root, temporary, cache->root, path) ? errno
-                                                                    : 0;
+        error = renameat(cache->root, temporary, cache->root, path) ? errno : 0;
     }
     if (error)
         unlinkat(cache->root, temporary, 0);

@@ -75,13 +75,12 @@ enum kiln_status cubin_identify(const void *bytes, size_t size,
     memcpy(&h, bytes, sizeof h);
     if (h.e_machine != EM_CUDA)
         return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: ELF for machine %u, expected %d",
-                         h.e_machine, EM_CUDA);
+                         "cubin: ELF for machine %u, expected %d", h.e_machine,
+                         EM_CUDA);
     if (h.e_ident[EI_CLASS] != ELFCLASS64 ||
         (h.e_type != ET_EXEC && h.e_type != ET_REL))
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: ELF class %u, type %u", h.e_ident[EI_CLASS],
-                         h.e_type);
+        return kiln_fail(err, KILN_E_FORMAT, "cubin: ELF class %u, type %u",
+                         h.e_ident[EI_CLASS], h.e_type);
     *out = (struct cubin){.abi = h.e_ident[EI_ABIVERSION],
                           .relocatable = h.e_type == ET_REL};
     if (out->abi >= 8) {
@@ -154,10 +153,9 @@ static enum kiln_status read_symbols(struct reading *r, struct kiln_error *err)
     if (st || !found)
         return st;
     if (table.entry_size != sizeof(Elf64_Sym) || !table.bytes)
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: symbols of %llu bytes, %zu expected",
-                         (unsigned long long)table.entry_size,
-                         sizeof(Elf64_Sym));
+        return kiln_fail(
+            err, KILN_E_FORMAT, "cubin: symbols of %llu bytes, %zu expected",
+            (unsigned long long)table.entry_size, sizeof(Elf64_Sym));
     st = elf_view_section(&r->elf, table.link, &names, err);
     if (st)
         return st;
@@ -341,9 +339,8 @@ static struct cubin_kernel *by_symbol(struct reading *r, uint32_t symbol_index)
         else
             high = mid;
     }
-    return low < r->count && r->symbols[low] == symbol_index
-               ? &r->kernels[low]
-               : NULL;
+    return low < r->count && r->symbols[low] == symbol_index ? &r->kernels[low]
+                                                             : NULL;
 }
 
 /* The records of all kernels: registers and frame sizes. */
@@ -356,8 +353,7 @@ static void read_common_info(struct reading *r, const struct elf_section *s)
         struct cubin_kernel *k;
         uint32_t value;
 
-        if (rec.attribute != ATTR_REGCOUNT &&
-            rec.attribute != ATTR_FRAME_SIZE)
+        if (rec.attribute != ATTR_REGCOUNT && rec.attribute != ATTR_FRAME_SIZE)
             continue;
         k = by_symbol(r, cursor_u32(&rec.value));
         value = cursor_u32(&rec.value);
@@ -407,11 +403,9 @@ static uint32_t shared_of(uint64_t size, const struct reading *r)
 }
 
 /* One pass over the sections that belong to a kernel by their name. */
-static enum kiln_status read_sections(struct reading *r,
-                                      struct kiln_error *err)
+static enum kiln_status read_sections(struct reading *r, struct kiln_error *err)
 {
-    struct by_name *sorted =
-        arena_array(r->arena, r->count, sizeof *sorted);
+    struct by_name *sorted = arena_array(r->arena, r->count, sizeof *sorted);
 
     if (!sorted)
         return kiln_fail(err, KILN_E_MEMORY, "cubin: out of memory");
@@ -501,9 +495,8 @@ static uint32_t toolkit_of(const struct elf_view *elf, uint32_t abi)
                                                                    : name_size;
 }
 
-enum kiln_status cubin_read(const void *bytes, size_t size,
-                            struct arena *arena, struct cubin *out,
-                            struct kiln_error *err)
+enum kiln_status cubin_read(const void *bytes, size_t size, struct arena *arena,
+                            struct cubin *out, struct kiln_error *err)
 {
     struct reading r = {.arena = arena};
     struct cubin cubin;

@@ -54,9 +54,8 @@ struct cubin {
 enum kiln_status cubin_identify(const void *bytes, size_t size,
                                 struct cubin *out, struct kiln_error *err);
 /* All of it; views borrow from bytes and the arena. */
-enum kiln_status cubin_read(const void *bytes, size_t size,
-                            struct arena *arena, struct cubin *out,
-                            struct kiln_error *err);
+enum kiln_status cubin_read(const void *bytes, size_t size, struct arena *arena,
+                            struct cubin *out, struct kiln_error *err);
 const struct cubin_kernel *cubin_kernel_find(const struct cubin *cubin,
                                              const char *name);
 

@@ -7,8 +7,7 @@ static Elf64_Shdr row(const struct elf_view *elf, uint32_t index)
 {
     Elf64_Shdr s;
 
-    memcpy(&s,
-           elf->bytes + elf->header.e_shoff + (uint64_t)index * sizeof s,
+    memcpy(&s, elf->bytes + elf->header.e_shoff + (uint64_t)index * sizeof s,
            sizeof s);
     return s;
 }
@@ -80,9 +79,8 @@ int elf_view_is_empty(uint16_t machine, uint32_t type)
     enum { CUDA_GLOBAL = 0x70000007, CUDA_LOCAL, CUDA_SHARED = 0x7000000a };
 
     return type == SHT_NOBITS || type == SHT_NULL ||
-           (machine == EM_CUDA && (type == CUDA_GLOBAL ||
-                                   type == CUDA_LOCAL ||
-                                   type == CUDA_SHARED));
+           (machine == EM_CUDA &&
+            (type == CUDA_GLOBAL || type == CUDA_LOCAL || type == CUDA_SHARED));
 }
 
 enum kiln_status elf_view_section(const struct elf_view *elf, uint32_t index,

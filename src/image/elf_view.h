@@ -16,8 +16,8 @@ struct elf_view {
     const unsigned char *bytes;
     size_t size;
     Elf64_Ehdr header;
-    uint32_t sections;   /* count, 0: no table */
-    const char *names;   /* of sections, names_size bytes */
+    uint32_t sections; /* count, 0: no table */
+    const char *names; /* of sections, names_size bytes */
     size_t names_size;
 };
 

@@ -77,8 +77,7 @@ enum kiln_status elf_extent(const void *image, size_t size, size_t *extent,
     if (there < sizeof h)
         return too_long(sizeof h, there, err);
     memcpy(&h, bytes, sizeof h);
-    if (memcmp(h.e_ident, ELFMAG, SELFMAG) ||
-        h.e_ident[EI_CLASS] != ELFCLASS64)
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64)
         return kiln_fail(err, KILN_E_FORMAT, "ELF: not a 64-bit ELF file");
     end = largest(end_of(h.e_shoff, h.e_shnum, h.e_shentsize),
                   end_of(h.e_phoff, h.e_phnum, h.e_phentsize));
@@ -89,8 +88,8 @@ enum kiln_status elf_extent(const void *image, size_t size, size_t *extent,
         there = mapped(image, end);
     if (end > there)
         return too_long(end, there, err);
-    for (unsigned i = 0;
-         h.e_shentsize == sizeof(Elf64_Shdr) && i < h.e_shnum; i++) {
+    for (unsigned i = 0; h.e_shentsize == sizeof(Elf64_Shdr) && i < h.e_shnum;
+         i++) {
         Elf64_Shdr s;
 
         memcpy(&s, bytes + h.e_shoff + i * sizeof s, sizeof s);
@@ -154,8 +153,7 @@ static enum kiln_status text_extent(const void *image, uint64_t there,
                          "image: begins with a zero byte, or is empty");
     image_guess(image, n, &guess);
     if (guess.look != IMAGE_PTX)
-        return kiln_fail(err, KILN_E_IMAGE, "image: looks like %s",
-                         guess.text);
+        return kiln_fail(err, KILN_E_IMAGE, "image: looks like %s", guess.text);
     /* The look at the first pages told nothing of where it ends. */
     *size = n < there ? n : strlen(image);
     return KILN_OK;

@@ -24,8 +24,8 @@ const char *fatbin_kind_name(uint32_t kind)
     }
 }
 
-enum kiln_status fatbin_open(const void *bytes, size_t size,
-                             struct fatbin *out, struct kiln_error *err)
+enum kiln_status fatbin_open(const void *bytes, size_t size, struct fatbin *out,
+                             struct kiln_error *err)
 {
     struct cursor c = cursor_of(bytes, size);
     uint32_t magic = cursor_u32(&c);
@@ -50,8 +50,8 @@ enum kiln_status fatbin_open(const void *bytes, size_t size,
         return kiln_fail(err, KILN_E_FORMAT,
                          "fat binary: entries of %llu bytes, %zu left",
                          (unsigned long long)body, size - header);
-    *out = (struct fatbin){
-        .bytes = bytes, .size = header + body, .next = header};
+    *out =
+        (struct fatbin){.bytes = bytes, .size = header + body, .next = header};
     return KILN_OK;
 }
 
@@ -114,8 +114,8 @@ static enum kiln_status read_blocks(const unsigned char *at, uint32_t options,
         return kiln_fail(err, KILN_E_FORMAT,
                          "fat binary: entry %u at 0x%llx: options of %u "
                          "bytes at %u, header of %u",
-                         e->index, (unsigned long long)e->offset, length,
-                         text, e->header_size);
+                         e->index, (unsigned long long)e->offset, length, text,
+                         e->header_size);
     e->options = (const char *)at + text;
     e->options_size = length;
     return KILN_OK;
@@ -143,9 +143,8 @@ static enum kiln_status read_payload(const unsigned char *at, uint64_t stored,
     return KILN_OK;
 }
 
-enum kiln_status fatbin_next(struct fatbin *fatbin,
-                             struct fatbin_entry *entry, int *more,
-                             struct kiln_error *err)
+enum kiln_status fatbin_next(struct fatbin *fatbin, struct fatbin_entry *entry,
+                             int *more, struct kiln_error *err)
 {
     const unsigned char *at = fatbin->bytes + fatbin->next;
     uint64_t left = fatbin->size - fatbin->next, stored, plain;
@@ -184,9 +183,8 @@ enum kiln_status fatbin_next(struct fatbin *fatbin,
         return kiln_fail(err, KILN_E_FORMAT,
                          "fat binary: entry %u at 0x%llx: header of %u and "
                          "payload of %llu bytes, %llu left",
-                         e.index, (unsigned long long)e.offset,
-                         e.header_size, (unsigned long long)stored,
-                         (unsigned long long)left);
+                         e.index, (unsigned long long)e.offset, e.header_size,
+                         (unsigned long long)stored, (unsigned long long)left);
     e.variant = variant_of(e.flags);
     st = read_payload(at, stored, packed, plain, &e, err);
     if (!st)
@@ -250,8 +248,8 @@ enum kiln_status fatbin_wrapper_read(const void *wrapper,
     if (!data)
         return kiln_fail(err, KILN_E_FORMAT,
                          "fat binary wrapper: no data behind it");
-    *out = (struct fatbin_wrapper){
-        .version = version, .data = data,
-        .prelinked = version == 2 ? third : NULL};
+    *out = (struct fatbin_wrapper){.version = version,
+                                   .data = data,
+                                   .prelinked = version == 2 ? third : NULL};
     return KILN_OK;
 }

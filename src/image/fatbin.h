@@ -49,7 +49,7 @@ struct fatbin_entry {
     uint32_t index;
     uint32_t kind; /* enum fatbin_kind, or an unknown number */
     uint32_t sm;
-    char variant; /* 'a', 'f' or 0, from the flags */
+    char variant;   /* 'a', 'f' or 0, from the flags */
     uint16_t major; /* PTX version, or cubin ABI */
     uint16_t minor;
     uint64_t flags;
@@ -73,13 +73,12 @@ struct fatbin {
 
 /* Check the header. size is what the caller knows to be readable; the
  * container may end before. E_FORMAT says what was found. */
-enum kiln_status fatbin_open(const void *bytes, size_t size,
-                             struct fatbin *out, struct kiln_error *err);
+enum kiln_status fatbin_open(const void *bytes, size_t size, struct fatbin *out,
+                             struct kiln_error *err);
 /* The next entry: *more = 1 with *entry filled, or 0 at the end. E_FORMAT
  * at damage, after which there is no next. */
-enum kiln_status fatbin_next(struct fatbin *fatbin,
-                             struct fatbin_entry *entry, int *more,
-                             struct kiln_error *err);
+enum kiln_status fatbin_next(struct fatbin *fatbin, struct fatbin_entry *entry,
+                             int *more, struct kiln_error *err);
 /* All entries at once, in the arena. */
 enum kiln_status fatbin_list(struct fatbin *fatbin, struct arena *arena,
                              struct fatbin_entry **entries, size_t *count,
@@ -95,8 +94,7 @@ enum kiln_status fatbin_unpack(const struct fatbin_entry *entry, uint64_t cap,
  * them, without unpacking the rest: enough to tell what it is. *got may be
  * less where the payload is shorter. */
 enum kiln_status fatbin_peek(const struct fatbin_entry *entry, void *bytes,
-                             size_t size, size_t *got,
-                             struct kiln_error *err);
+                             size_t size, size_t *got, struct kiln_error *err);
 
 /* The 24 bytes that a host program keeps for each container. */
 struct fatbin_wrapper {
@@ -121,7 +119,7 @@ struct fatbin_item {
     uint16_t minor;
     uint64_t flags;
     enum fatbin_packing packing; /* kept plain where packing gains nothing */
-    const void *payload; /* PTX without its NUL, which is added */
+    const void *payload;         /* PTX without its NUL, which is added */
     size_t size;
     const char *options;    /* NULL: an empty block */
     const char *identifier; /* NULL: none */

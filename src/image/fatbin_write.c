@@ -42,8 +42,7 @@ static uint64_t flags_of(const struct fatbin_item *item, size_t packed)
 }
 
 static void put(const struct fatbin_item *item, const void *bytes,
-                size_t stored, size_t packed, size_t plain,
-                struct buffer *out)
+                size_t stored, size_t packed, size_t plain, struct buffer *out)
 {
     const char *options = item->options ? item->options : "";
     size_t ident = item->identifier ? strlen(item->identifier) : 0;
@@ -76,8 +75,8 @@ static void put(const struct fatbin_item *item, const void *bytes,
     buffer_zeros(out, -stored & 7);
 }
 
-static enum kiln_status add(const struct fatbin_item *item,
-                            struct buffer *out, struct kiln_error *err)
+static enum kiln_status add(const struct fatbin_item *item, struct buffer *out,
+                            struct kiln_error *err)
 {
     struct buffer plain = {0};
     enum kiln_status st = KILN_OK;

@@ -29,7 +29,7 @@ static const struct {
     {"!<arch>\n", 8, IMAGE_ARCHIVE, "an archive of object files"},
     {"!<thin>\n", 8, IMAGE_ARCHIVE, "a thin archive"},
     {"\x1f\x8b", 2, IMAGE_COMPRESSED, "a gzip file"},
-    {"\xfd" "7zXZ", 5, IMAGE_COMPRESSED, "an xz file"},
+    {"\xfd\x37\x7a\x58\x5a", 5, IMAGE_COMPRESSED, "an xz file"},
     {"\x28\xb5\x2f\xfd", 4, IMAGE_COMPRESSED, "a zstd file"},
     {"\x04\x22\x4d\x18", 4, IMAGE_COMPRESSED, "an LZ4 file"},
     {"BZh", 3, IMAGE_COMPRESSED, "a bzip2 file"},
@@ -115,8 +115,8 @@ static int has_word(const char *text, size_t size, const char *word)
 
 static void guess_text(const char *text, size_t size, struct image_guess *out)
 {
-    static const char *const words[] = {"__global__", "__device__",
-                                        "#include", "extern \"C\""};
+    static const char *const words[] = {"__global__", "__device__", "#include",
+                                        "extern \"C\""};
     size_t odd = 0, n = strnlen(text, size);
 
     for (size_t i = 0; i < n; i++) {

@@ -15,8 +15,8 @@
 enum image_look {
     IMAGE_EMPTY,
     IMAGE_FATBIN,
-    IMAGE_WRAPPER, /* a pointer to a fat binary */
-    IMAGE_CUBIN,   /* ELF for NVIDIA's machine; sm is set */
+    IMAGE_WRAPPER,  /* a pointer to a fat binary */
+    IMAGE_CUBIN,    /* ELF for NVIDIA's machine; sm is set */
     IMAGE_HOST_ELF, /* any other ELF (Kiln's own objects are among these) */
     IMAGE_PTX,
     IMAGE_LTO_IR,
@@ -31,9 +31,9 @@ enum image_look {
 
 struct image_guess {
     enum image_look look;
-    uint32_t sm;    /* cubin */
+    uint32_t sm;      /* cubin */
     uint16_t machine; /* host ELF: e_machine */
-    char text[96];  /* "a cubin for sm_90", "an x86-64 shared object", ... */
+    char text[96];    /* "a cubin for sm_90", "an x86-64 shared object", ... */
 };
 
 /* Looks at size bytes at most, and at no more than 4096 of them. */

@@ -161,7 +161,7 @@ static int target_word(const char *w, size_t n, struct ptx_header *out)
 {
     size_t prefix = n >= 3 && !memcmp(w, "sm_", 3)        ? 3
                     : n >= 8 && !memcmp(w, "compute_", 8) ? 8
-                                                         : 0;
+                                                          : 0;
     struct scan s = {w + prefix, w + n, 0};
     uint32_t sm;
 
@@ -209,8 +209,7 @@ static enum kiln_status target(struct scan *s, struct ptx_header *out,
 }
 
 enum kiln_status ptx_header_read(const void *text, size_t size,
-                                 struct ptx_header *out,
-                                 struct kiln_error *err)
+                                 struct ptx_header *out, struct kiln_error *err)
 {
     struct scan s = scan_of(text, size);
     struct ptx_header h = {.address_size = 32};

@@ -95,8 +95,7 @@ enum kiln_status fatbin_unpack(const struct fatbin_entry *e, uint64_t cap,
 }
 
 /* The first bytes of a zstd frame: -1 when it is none. */
-static int64_t peek_zstd(const struct fatbin_entry *e, void *bytes,
-                         size_t size)
+static int64_t peek_zstd(const struct fatbin_entry *e, void *bytes, size_t size)
 {
     ZSTD_DStream *stream = ZSTD_createDStream();
     ZSTD_inBuffer in = {e->payload, (size_t)e->payload_size, 0};
@@ -121,8 +120,7 @@ static int64_t peek_zstd(const struct fatbin_entry *e, void *bytes,
 }
 
 enum kiln_status fatbin_peek(const struct fatbin_entry *e, void *bytes,
-                             size_t size, size_t *got,
-                             struct kiln_error *err)
+                             size_t size, size_t *got, struct kiln_error *err)
 {
     enum kiln_status st = check(e, DEFAULT_CAP, err);
     int64_t n;

@@ -58,20 +58,24 @@ static void too_new(const struct walk_query *q, const struct walk_image *image,
 {
     const struct walk_release *release =
         walk_release_for_ptx(image->ptx_major, image->ptx_minor);
-    int n = snprintf(text, size,
-                     "its PTX version is %u.%u, the driver takes up to %u.%u",
-                     image->ptx_major, image->ptx_minor, q->ptx_major,
-                     q->ptx_minor);
+    int n = snprintf(
+        text, size, "its PTX version is %u.%u, the driver takes up to %u.%u",
+        image->ptx_major, image->ptx_minor, q->ptx_major, q->ptx_minor);
 
-    if (n > 0 && (size_t)n < size && release)
+    if (n <= 0 || (size_t)n >= size || !release)
+        return;
+    if (release->driver)
         snprintf(text + n, size - (size_t)n,
-                 "; CUDA %d.%d (driver %u) or newer is needed",
+                 "; the driver of CUDA %d.%d (%u) or a newer one is needed",
                  release->cuda / 100, release->cuda % 100, release->driver);
+    else
+        snprintf(text + n, size - (size_t)n,
+                 "; the driver of CUDA %d.%d or a newer one is needed",
+                 release->cuda / 100, release->cuda % 100);
 }
 
 static void target_text(const struct walk_query *q,
-                        const struct walk_image *image, char *text,
-                        size_t size)
+                        const struct walk_image *image, char *text, size_t size)
 {
     int own = image->text_sm && image->text_sm > image->sm;
     char letter[2] = {own ? image->text_variant : image->variant, 0};
@@ -130,8 +134,7 @@ void walk_explain(const struct walk_query *q, const struct walk_image *image,
                  "must be compiled, and CUDA_DISABLE_PTX_JIT is set");
         break;
     case WALK_NO_JIT:
-        snprintf(text, size,
-                 "must be compiled, and there is no PTX compiler");
+        snprintf(text, size, "must be compiled, and there is no PTX compiler");
         break;
     case WALK_KIND:
         snprintf(text, size, "%s",
@@ -140,16 +143,15 @@ void walk_explain(const struct walk_query *q, const struct walk_image *image,
         break;
     case WALK_DAMAGED:
         snprintf(text, size, "damaged: %s",
-                 *note                              ? note
+                 *note                           ? note
                  : image->defect == WALK_NOT_PTX ? "not PTX text"
                  : image->defect == WALK_NOT_ELF ? "not a cubin"
-                                                    : "does not unpack");
+                                                 : "does not unpack");
         break;
     case WALK_MISLABELLED:
-        snprintf(text, size,
-                 "code for sm_%u comes of it, which sm_%u does not run",
-                 !ptx && image->text_sm ? image->text_sm : q->target,
-                 q->device->sm);
+        snprintf(
+            text, size, "code for sm_%u comes of it, which sm_%u does not run",
+            !ptx && image->text_sm ? image->text_sm : q->target, q->device->sm);
         break;
     case WALK_OBJECT_UNFIT:
         snprintf(text, size, "%s",

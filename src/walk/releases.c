@@ -23,8 +23,7 @@ const struct walk_release *walk_release_of(int driver_version)
     return NULL;
 }
 
-const struct walk_release *walk_release_for_ptx(unsigned major,
-                                                unsigned minor)
+const struct walk_release *walk_release_for_ptx(unsigned major, unsigned minor)
 {
     for (int i = 0; i < COUNT; i++)
         if (releases[i].ptx_major > major ||

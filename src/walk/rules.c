@@ -68,8 +68,7 @@ int walk_too_new(const struct walk_query *q, const struct walk_image *image)
 
 /* A higher number before a lower one, then "a", then "f", then plain. Where
  * the number is not the one looked for, the letter does not count. */
-static uint64_t score_of(int native, uint32_t sm, char variant,
-                         uint32_t target)
+static uint64_t score_of(int native, uint32_t sm, char variant, uint32_t target)
 {
     uint64_t letter = variant == 'a' ? 2 : variant == 'f' ? 1 : 0;
 

@@ -133,9 +133,8 @@ static void none(const struct walk_query *q, const struct walk_image *images,
 }
 
 void walk(const struct walk_image *images, size_t count,
-          const struct walk_device *device,
-          const struct walk_options *options, struct walk_verdict *verdicts,
-          struct walk_result *result)
+          const struct walk_device *device, const struct walk_options *options,
+          struct walk_verdict *verdicts, struct walk_result *result)
 {
     struct walk_query q = query_of(device, options);
     struct walk_verdict *v;

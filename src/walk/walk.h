@@ -21,8 +21,8 @@
 
 enum walk_kind {
     WALK_PTX,
-    WALK_CUBIN,   /* NVIDIA's machine code, SASS */
-    WALK_OBJECT,  /* the CPU driver's own object */
+    WALK_CUBIN,  /* NVIDIA's machine code, SASS */
+    WALK_OBJECT, /* the CPU driver's own object */
     WALK_LTO,
     WALK_UNKNOWN
 };
@@ -47,7 +47,7 @@ struct walk_image {
     uint16_t ptx_major; /* PTX only: .version of the text, or if text_sm */
     uint16_t ptx_minor; /* is 0 the container's */
     enum walk_defect defect;
-    int object_fits; /* WALK_OBJECT: this CPU and build can run it */
+    int object_fits;  /* WALK_OBJECT: this CPU and build can run it */
     const char *note; /* why not, for the reason's text; may be NULL */
 };
 
@@ -109,9 +109,8 @@ struct walk_result {
 /* Fills verdicts[count] and *result. Up to any count; count 0 is E_NO_BINARY.
  */
 void walk(const struct walk_image *images, size_t count,
-          const struct walk_device *device,
-          const struct walk_options *options, struct walk_verdict *verdicts,
-          struct walk_result *result);
+          const struct walk_device *device, const struct walk_options *options,
+          struct walk_verdict *verdicts, struct walk_result *result);
 
 const char *walk_reason_name(enum walk_reason reason); /* "target-above" */
 
@@ -124,14 +123,13 @@ struct walk_release {
     uint16_t cuda;      /* 1204 */
     uint16_t ptx_major; /* newest PTX it writes and its driver assembles */
     uint16_t ptx_minor;
-    uint16_t driver;    /* least driver branch on Linux: 550 */
+    uint16_t driver; /* least driver branch on Linux: 550; 0: not known */
 };
 
 /* The newest release at or below a driver's CUDA version (cuDriverGetVersion:
  * 12040), or NULL before the first. */
 const struct walk_release *walk_release_of(int driver_version);
 /* The first release that takes this PTX version, or NULL: none known. */
-const struct walk_release *walk_release_for_ptx(unsigned major,
-                                                unsigned minor);
+const struct walk_release *walk_release_for_ptx(unsigned major, unsigned minor);
 
 #endif

@@ -76,8 +76,7 @@ struct cache_key key_of(const char *name)
     return key;
 }
 
-enum cache_result use(struct cache *cache, const char *name,
-                      const char *value)
+enum cache_result use(struct cache *cache, const char *name, const char *value)
 {
     struct cache_section section = {"value", value, strlen(value)};
     struct cache_key key = key_of(name);
@@ -88,8 +87,7 @@ enum cache_result use(struct cache *cache, const char *name,
     if (result == CACHE_MISS)
         cache_publish(&flight, &section, 1, 0);
     else
-        assert_string_equal(cache_entry_section(&entry, "value", NULL),
-                            value);
+        assert_string_equal(cache_entry_section(&entry, "value", NULL), value);
     cache_entry_fini(&entry);
     cache_key_fini(&key);
     return result;
@@ -102,8 +100,7 @@ int has(struct cache *cache, const char *name, const char *value)
     int hit = cache_get(cache, &key, &entry, NULL) == CACHE_HIT;
 
     if (hit)
-        assert_string_equal(cache_entry_section(&entry, "value", NULL),
-                            value);
+        assert_string_equal(cache_entry_section(&entry, "value", NULL), value);
     cache_entry_fini(&entry);
     cache_key_fini(&key);
     return hit;

@@ -27,8 +27,7 @@ int fixture_teardown(void **state);
 struct cache *open_store(const struct fixture *f, uint64_t max_size);
 struct cache_key key_of(const char *name);
 /* Look up; on a miss publish `value` as section "value". */
-enum cache_result use(struct cache *cache, const char *name,
-                      const char *value);
+enum cache_result use(struct cache *cache, const char *name, const char *value);
 /* Look up only; whether it is a hit whose value is right. */
 int has(struct cache *cache, const char *name, const char *value);
 /* Path of the entry in the fixture's folder. */

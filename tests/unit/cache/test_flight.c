@@ -181,8 +181,8 @@ static void a_builder_that_makes_no_progress_is_not_waited_for(void **state)
 static void a_busy_builder_is_waited_for(void **state)
 {
     struct fixture *f = *state;
-    struct cache_options options = {.size = sizeof options, .stall_ms = 400,
-                                    .wait_ms = 1500};
+    struct cache_options options = {
+        .size = sizeof options, .stall_ms = 400, .wait_ms = 1500};
     pid_t child = holder(f, 1);
     struct cache_flight flight;
     struct cache_entry entry = {0};
@@ -243,8 +243,8 @@ static void threads_of_one_handle_build_a_key_once(void **state)
 
     for (int i = 0; i < 8; i++) {
         workers[i] = (struct worker){cache, &builds, 0};
-        assert_int_equal(
-            pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]),
+                         0);
     }
     for (int i = 0; i < 8; i++) {
         pthread_join(threads[i], NULL);
@@ -262,8 +262,7 @@ static void an_abandoned_build_lets_the_others_build(void **state)
     struct cache_key key = key_of("k");
 
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(cache_begin(cache, &key, &entry, &flight),
-                         CACHE_MISS);
+        assert_int_equal(cache_begin(cache, &key, &entry, &flight), CACHE_MISS);
         assert_true(flight.lock >= 0);
         cache_abandon(&flight);
     }
@@ -271,7 +270,7 @@ static void an_abandoned_build_lets_the_others_build(void **state)
     cache_close(cache);
 }
 
-#define CASE(name)                                                            \
+#define CASE(name)                                                             \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)

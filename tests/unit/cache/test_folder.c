@@ -363,7 +363,7 @@ static void leftovers_are_swept(void **state)
     cache_close(cache);
 }
 
-#define CASE(name)                                                            \
+#define CASE(name)                                                             \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)

@@ -47,8 +47,7 @@ static void an_entry_comes_back_whole(void **state)
     assert_memory_equal(cache_entry_section(&entry, "image", &size), big,
                         sizeof big);
     assert_int_equal(size, sizeof big);
-    assert_int_equal((uintptr_t)cache_entry_section(&entry, "image", NULL) %
-                         16,
+    assert_int_equal((uintptr_t)cache_entry_section(&entry, "image", NULL) % 16,
                      0);
     cache_entry_fini(&entry);
     cache_stats(cache, &stats);
@@ -227,13 +226,13 @@ static void a_second_publisher_keeps_the_first_entry(void **state)
     struct cache_flight a = {0}, b = {0};
     struct cache_entry entry = {0};
     struct cache_key key = key_of("k");
-    struct cache_options quick = {.size = sizeof quick, .stall_ms = 1,
-                                  .wait_ms = 1};
+    struct cache_options quick = {
+        .size = sizeof quick, .stall_ms = 1, .wait_ms = 1};
     struct cache *other;
     int files;
 
-    assert_int_equal(
-        cache_open(cache_dir(cache), &quick, &other, NULL), KILN_OK);
+    assert_int_equal(cache_open(cache_dir(cache), &quick, &other, NULL),
+                     KILN_OK);
     assert_int_equal(cache_begin(cache, &key, &entry, &a), CACHE_MISS);
     assert_int_equal(cache_begin(other, &key, &entry, &b), CACHE_MISS);
     assert_int_equal(b.reason, CACHE_REASON_GAVE_UP);
@@ -289,8 +288,7 @@ static void a_hit_of_100_kib_is_quick(void **state)
     for (int i = 0; i < 200; i++) {
         uint64_t start = clock_ns(), took;
 
-        assert_int_equal(cache_begin(cache, &key, &entry, &flight),
-                         CACHE_HIT);
+        assert_int_equal(cache_begin(cache, &key, &entry, &flight), CACHE_HIT);
         took = clock_ns() - start;
         cache_entry_fini(&entry);
         best = took < best ? took : best;
@@ -323,8 +321,7 @@ static void wild_tables_under_a_right_digest_are_refused(void **state)
             at = 24; /* the size has a check of its own */
         memcpy(bytes, good.bytes, good.size);
         bytes[at] = 0xff;
-        assert_int_equal(
-            hash_bytes(bytes, good.size - HASH_SIZE, &digest), 0);
+        assert_int_equal(hash_bytes(bytes, good.size - HASH_SIZE, &digest), 0);
         memcpy(bytes + good.size - HASH_SIZE, &digest, HASH_SIZE);
         if (!entry_check(bytes, good.size, NULL)) {
             size_t size = 0;
@@ -340,7 +337,7 @@ static void wild_tables_under_a_right_digest_are_refused(void **state)
     cache_key_fini(&key);
 }
 
-#define CASE(name)                                                            \
+#define CASE(name)                                                             \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)

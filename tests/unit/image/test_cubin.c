@@ -28,8 +28,7 @@ static struct buffer file(const char *name)
     return b;
 }
 
-static void sample(const char *name, uint32_t sm, char variant,
-                   int relocatable)
+static void sample(const char *name, uint32_t sm, char variant, int relocatable)
 {
     static const uint32_t offsets[] = {0, 8, 32, 40, 48, 52};
     static const uint32_t sizes[] = {8, 24, 1, 8, 3, 4};
@@ -140,8 +139,7 @@ static void other_files_are_named(void **state)
 
     (void)state;
     elf[18] = 62;
-    assert_int_equal(cubin_identify(elf, sizeof elf, &c, &err),
-                     KILN_E_FORMAT);
+    assert_int_equal(cubin_identify(elf, sizeof elf, &c, &err), KILN_E_FORMAT);
     assert_non_null(strstr(err.text, "machine 62, expected 190"));
     assert_int_equal(cubin_identify("hello", 5, &c, &err), KILN_E_FORMAT);
     /* ABI 7: the SM number in the low bits, 0x800 for "a". */

@@ -83,14 +83,12 @@ static void what_is_written_is_read(void **state)
         assert_int_equal(entries[i].major, 8);
         assert_non_null(entries[i].options);
         buffer_text(&plain, "kept"); /* unpacking appends */
-        assert_int_equal(fatbin_unpack(&entries[i], 0, &plain, NULL),
-                         KILN_OK);
+        assert_int_equal(fatbin_unpack(&entries[i], 0, &plain, NULL), KILN_OK);
         assert_int_equal(plain.size, items[i].size + 4);
         assert_memory_equal(plain.bytes + 4, items[i].payload, items[i].size);
         assert_int_equal(plain.bytes[plain.size], 0);
         assert_int_equal(
-            fatbin_peek(&entries[i], first, sizeof first, &got, NULL),
-            KILN_OK);
+            fatbin_peek(&entries[i], first, sizeof first, &got, NULL), KILN_OK);
         assert_int_equal(got, sizeof first);
         assert_memory_equal(first, items[i].payload, sizeof first);
         buffer_fini(&plain);
@@ -160,8 +158,15 @@ static void every_cut_is_refused(void **state)
 
 static void no_header_value_does_harm(void **state)
 {
-    const uint64_t values[] = {0, 1, 7, 64, 0x7fffffff, 0xffffffff,
-                               0x8000000000000000, UINT64_MAX, UINT64_MAX - 63};
+    const uint64_t values[] = {0,
+                               1,
+                               7,
+                               64,
+                               0x7fffffff,
+                               0xffffffff,
+                               0x8000000000000000,
+                               UINT64_MAX,
+                               UINT64_MAX - 63};
     struct fatbin_item items[] = {item(FATBIN_PTX, FATBIN_PACKED_ZSTD),
                                   item(FATBIN_ELF, FATBIN_PLAIN)};
     struct buffer b;
@@ -216,9 +221,11 @@ static void a_bomb_is_refused_before_it_takes_memory(void **state)
 {
     size_t size = 64 << 20;
     char *zeros = calloc(1, size);
-    struct fatbin_item items[] = {
-        {.kind = FATBIN_ELF, .payload = zeros, .size = size, .sm = 90,
-         .packing = FATBIN_PACKED_ZSTD}};
+    struct fatbin_item items[] = {{.kind = FATBIN_ELF,
+                                   .payload = zeros,
+                                   .size = size,
+                                   .sm = 90,
+                                   .packing = FATBIN_PACKED_ZSTD}};
     struct buffer b, out = {0};
     struct kiln_error err;
     struct fatbin_entry e;

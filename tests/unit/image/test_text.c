@@ -55,8 +55,7 @@ static void wrong(const char *text, const char *words)
     struct ptx_header h;
     struct kiln_error err = {0};
 
-    assert_int_equal(ptx_header_read(text, strlen(text), &h, &err),
-                     KILN_E_PTX);
+    assert_int_equal(ptx_header_read(text, strlen(text), &h, &err), KILN_E_PTX);
     if (!strstr(err.text, words))
         fail_msg("\"%s\" without \"%s\"", err.text, words);
 }
@@ -91,17 +90,17 @@ static void entries_are_found_without_parsing(void **state)
     size_t count;
 
     (void)state;
-    assert_int_equal(ptx_entry_names(text, sizeof text, &arena, &names,
-                                     &count, NULL),
-                     KILN_OK);
+    assert_int_equal(
+        ptx_entry_names(text, sizeof text, &arena, &names, &count, NULL),
+        KILN_OK);
     assert_int_equal(count, 3);
     assert_string_equal(names[0], "_Z3fooPf");
     assert_string_equal(names[1], "bar");
     assert_string_equal(names[2], "$x%y");
     arena_fini(&arena);
     for (size_t n = 0; n < sizeof text; n++)
-        assert_int_equal(
-            ptx_entry_names(text, n, &arena, &names, &count, NULL), KILN_OK);
+        assert_int_equal(ptx_entry_names(text, n, &arena, &names, &count, NULL),
+                         KILN_OK);
     arena_fini(&arena);
 }
 
@@ -112,8 +111,7 @@ static void looks(const void *bytes, size_t size, enum image_look look,
 
     image_guess(bytes, size, &g);
     if (g.look != look || !strstr(g.text, words))
-        fail_msg("%d \"%s\", expected %d \"%s\"", g.look, g.text, look,
-                 words);
+        fail_msg("%d \"%s\", expected %d \"%s\"", g.look, g.text, look, words);
 }
 
 #define LOOKS(text, look, words) looks(text, sizeof text - 1, look, words)
@@ -168,8 +166,11 @@ static void *at_the_edge(const void *bytes, size_t n)
 static void the_length_of_a_bare_image_is_found_or_refused(void **state)
 {
     static const char ptx[] = ".version 8.0\n.target sm_80\n";
-    struct fatbin_item item = {.kind = FATBIN_PTX, .payload = ptx,
-                               .size = sizeof ptx - 1, .sm = 80, .major = 8};
+    struct fatbin_item item = {.kind = FATBIN_PTX,
+                               .payload = ptx,
+                               .size = sizeof ptx - 1,
+                               .sm = 80,
+                               .major = 8};
     struct kiln_error err;
     struct buffer b = {0};
     uint64_t wild[] = {0, 1 << 20, UINT64_MAX, UINT64_MAX - 15};
@@ -194,7 +195,9 @@ static void the_length_of_a_bare_image_is_found_or_refused(void **state)
     assert_non_null(strstr(err.text, "text"));
     at = at_the_edge("\x50\xed\x55\xba", 4);
     assert_int_equal(image_extent(at, &size, &err), KILN_E_IMAGE);
-    at = at_the_edge("\x7f" "ELF", 4);
+    at = at_the_edge("\x7f"
+                     "ELF",
+                     4);
     assert_int_equal(image_extent(at, &size, &err), KILN_E_IMAGE);
     buffer_fini(&b);
 }
@@ -215,8 +218,7 @@ static void a_wild_section_table_is_refused(void **state)
         h.e_shoff = wild[i];
         assert_int_equal(image_extent(at_the_edge(&h, sizeof h), &size, &err),
                          KILN_E_IMAGE);
-        assert_int_equal(elf_extent(&h, sizeof h, &size, &err),
-                         KILN_E_FORMAT);
+        assert_int_equal(elf_extent(&h, sizeof h, &size, &err), KILN_E_FORMAT);
     }
 }
 

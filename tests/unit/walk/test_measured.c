@@ -98,9 +98,9 @@ static void read_token(const char *token, int raw, struct row *row)
             strstr(token, ",trunc="))
             image->defect = WALK_NOT_ELF;
     }
-    row->does_not_assemble[row->count] =
-        strstr(token, ",bad") || strstr(token, ",undef") ||
-        modifier(token, "trunc") > 0;
+    row->does_not_assemble[row->count] = strstr(token, ",bad") ||
+                                         strstr(token, ",undef") ||
+                                         modifier(token, "trunc") > 0;
     header(token, image);
     row->count++;
 }

@@ -12,10 +12,15 @@
 
 #include "walk/walk.h"
 
-#define PTX(target, major, minor)                                            \
-    {.kind = WALK_PTX, .sm = target, .text_sm = target, .ptx_major = major,  \
-     .ptx_minor = minor}
-#define CUBIN(target) {.kind = WALK_CUBIN, .sm = target, .text_sm = target}
+#define PTX(target, major, minor)                                              \
+    {                                                                          \
+        .kind = WALK_PTX, .sm = target, .text_sm = target, .ptx_major = major, \
+        .ptx_minor = minor                                                     \
+    }
+#define CUBIN(target)                                                          \
+    {                                                                          \
+        .kind = WALK_CUBIN, .sm = target, .text_sm = target                    \
+    }
 
 static const struct walk_device h200 = {
     .isa = WALK_ISA_SASS, .sm = 90, .driver_version = 13000};
@@ -35,7 +40,7 @@ static int choose(const struct walk_image *images, size_t count,
     return result.status ? -1 : result.chosen;
 }
 
-#define CHOOSE(images, device, options)                                      \
+#define CHOOSE(images, device, options)                                        \
     choose(images, sizeof(images) / sizeof *(images), device, options)
 
 static void best_passes_over_what_cannot_work(void **state)
@@ -44,8 +49,8 @@ static void best_passes_over_what_cannot_work(void **state)
     struct walk_image newer[] = {PTX(90, 9, 1), PTX(80, 8, 0)};
     struct walk_image liar[] = {{.kind = WALK_CUBIN, .sm = 90, .text_sm = 80},
                                 PTX(75, 7, 0)};
-    struct walk_image hidden[] = {{.kind = WALK_CUBIN, .sm = 80,
-                                   .text_sm = 90}};
+    struct walk_image hidden[] = {
+        {.kind = WALK_CUBIN, .sm = 80, .text_sm = 90}};
 
     (void)state;
     broken[0].defect = WALK_NOT_ELF;
@@ -68,7 +73,7 @@ static void best_passes_over_what_cannot_work(void **state)
 static void best_ranks_what_is_left(void **state)
 {
     struct walk_image images[] = {PTX(80, 7, 0), PTX(80, 8, 0), CUBIN(90),
-                                  PTX(75, 9, 0), CUBIN(80), PTX(90, 8, 0)};
+                                  PTX(75, 9, 0), CUBIN(80),     PTX(90, 8, 0)};
     int ranks[] = {4, 3, 1, 5, 0, 2};
 
     (void)state;
@@ -143,10 +148,12 @@ static void letters_and_families_are_kept(void **state)
 static void an_integrated_device_takes_its_own_code_only(void **state)
 {
     struct walk_image images[] = {CUBIN(86)};
-    struct walk_device orin = {.isa = WALK_ISA_SASS, .sm = 87,
-                               .integrated = 1, .driver_version = 12020};
-    struct walk_device ada = {.isa = WALK_ISA_SASS, .sm = 89,
-                              .driver_version = 12020};
+    struct walk_device orin = {.isa = WALK_ISA_SASS,
+                               .sm = 87,
+                               .integrated = 1,
+                               .driver_version = 12020};
+    struct walk_device ada = {
+        .isa = WALK_ISA_SASS, .sm = 89, .driver_version = 12020};
 
     (void)state;
     assert_int_equal(CHOOSE(images, &orin, &driver), -1);
@@ -162,7 +169,7 @@ static void releases_are_found(void **state)
     assert_int_equal(walk_release_of(12040)->ptx_minor, 4);
     assert_int_equal(walk_release_of(12041)->ptx_minor, 4);
     assert_int_equal(walk_release_of(12060)->cuda, 1206);
-    assert_int_equal(walk_release_of(99000)->cuda, 1301);
+    assert_int_equal(walk_release_of(13010)->cuda, 1301);
     assert_null(walk_release_of(1000));
     assert_int_equal(walk_release_for_ptx(8, 5)->cuda, 1205);
     assert_int_equal(walk_release_for_ptx(9, 0)->driver, 580);
