@@ -475,7 +475,8 @@ static int try_pattern(const struct check *c, struct pattern *w,
 static void unwrap(struct ptx_insn *insn)
 {
     if (insn->op != PTX_OP_LD && insn->op != PTX_OP_LDU &&
-        insn->op != PTX_OP_ST)
+        insn->op != PTX_OP_ST && insn->op != PTX_OP_SULD &&
+        insn->op != PTX_OP_SUST)
         return;
     for (unsigned i = 0; i < insn->operand_count; i++) {
         if (insn->operands[i].kind == PTX_OPERAND_VECTOR &&

@@ -90,6 +90,11 @@ static enum kiln_status check_order(const struct check *c)
 {
     const char *conflict = order_conflict(c);
 
+    if (has(c, PTX_MOD_L2_CACHE_HINT) && c->p->module->target < 80)
+        return ptx_error(c->p, c->insn->line,
+                         "Modifier '.L2::cache_hint' requires .target sm_80 or "
+                         "higher; found sm_%u",
+                         c->p->module->target);
     if (conflict)
         return ptx_error(c->p, c->insn->line, "%s for '%.80s'", conflict,
                          c->insn->text);
