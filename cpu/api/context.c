@@ -440,10 +440,8 @@ API(cuCtxGetLimit, size_t *value, CUlimit limit)
 
     if (result)
         return result;
-    if (!value)
+    if (!value || (unsigned)limit >= CONTEXT_LIMITS)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((unsigned)limit >= CONTEXT_LIMITS)
-        return CUDA_ERROR_UNSUPPORTED_LIMIT;
     pthread_mutex_lock(&context->lock);
     *value = context->limits[limit];
     pthread_mutex_unlock(&context->lock);
@@ -457,7 +455,9 @@ API(cuCtxSetLimit, CUlimit limit, size_t value)
 
     if (result)
         return result;
-    if ((unsigned)limit >= CONTEXT_LIMITS || limit == CU_LIMIT_CIG_ENABLED ||
+    if ((unsigned)limit >= CONTEXT_LIMITS)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (limit == CU_LIMIT_CIG_ENABLED ||
         limit == CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128)

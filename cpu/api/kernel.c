@@ -276,6 +276,8 @@ API(cuFuncGetParamInfo, CUfunction handle, size_t n, size_t *offset,
     struct function *f;
     CUresult result = enter_function(handle, &f);
 
+    if (result == CUDA_ERROR_INVALID_HANDLE && !handle)
+        return CUDA_ERROR_INVALID_VALUE; /* as measured, for NULL alone */
     return result ? result : param_info(f->kernel, n, offset, size);
 }
 
@@ -303,7 +305,7 @@ API(cuFuncLoad, CUfunction handle)
     return result;
 }
 
-/* ---- kernels: no context needed, but for the function ---- */
+/* ---- kernels ---- */
 
 static CUresult find_kernel(CUkernel handle, struct kernel **out)
 {
@@ -408,8 +410,12 @@ API(cuKernelGetName, const char **name, CUkernel handle)
 API(cuKernelGetParamInfo, CUkernel handle, size_t n, size_t *offset,
     size_t *size)
 {
+    struct context *context;
     struct kernel *k;
     CUresult result = find_kernel(handle, &k);
 
+    /* It needs none, but NVIDIA's driver asks for one. */
+    if (!result)
+        result = api_enter(&context);
     return result ? result : param_info(object_of(k), n, offset, size);
 }

@@ -130,6 +130,7 @@ static CUresult submit(const struct function *f, const struct request *r,
         .static_shared = k->static_shared,
         .dynamic_shared = r->shared,
         .local_bytes = k->local_bytes,
+        .frame_bytes = k->frame_bytes,
         .params = params,
         .param_bytes = k->param_bytes,
         .name = k->name,
@@ -236,6 +237,8 @@ static CUresult check_cluster(const CUlaunchConfig *c,
     unsigned y = value->clusterDim.y;
     unsigned z = value->clusterDim.z;
 
+    if (!x && !y && !z) /* as if it were not given */
+        return CUDA_SUCCESS;
     if (!x || !y || !z || c->gridDimX % x || c->gridDimY % y ||
         c->gridDimZ % z || (uint64_t)x * y * z > 8)
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;

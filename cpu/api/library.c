@@ -265,9 +265,6 @@ static CUresult current_module(CUlibrary handle, struct module **out)
     struct context *context;
     CUresult result = find(handle, &library);
 
-    /* A failed load is told before a missing context. */
-    if (!result)
-        result = library->result;
     if (!result)
         result = api_enter(&context);
     return result ? result : library_module(library, context, out);

@@ -128,14 +128,15 @@ CUresult options_read(unsigned count, const CUjit_option *options,
         if ((unsigned)options[i] >= CU_JIT_NUM_OPTIONS)
             return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
-        CUresult result;
+        /* Of two the first one counts, but the second is checked too. */
+        struct load_options unused = {0};
+        int again = seen[options[i]];
+        CUresult result =
+            set_one(options[i], &values[i], again ? &unused : out);
 
-        if (seen[options[i]])
-            continue; /* the first one counts */
-        seen[options[i]] = 1;
-        result = set_one(options[i], &values[i], out);
         if (result)
             return result;
+        seen[options[i]] = 1;
     }
     if ((out->error_log.buffer && !out->error_log.out) ||
         (out->info_log.buffer && !out->info_log.out) ||

@@ -118,7 +118,7 @@ static void created(void)
     OK(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 16 << 20));
     OK(cuCtxGetLimit(&limit, CU_LIMIT_MALLOC_HEAP_SIZE));
     CHECK(limit >= 16 << 20);
-    IS(cuCtxGetLimit(&limit, (CUlimit)77), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    IS(cuCtxGetLimit(&limit, (CUlimit)77), CUDA_ERROR_INVALID_VALUE);
     OK(cuCtxSetCurrent(a));
     OK(cuCtxDestroy_v2(b));
     OK(cuCtxDestroy_v2(a));

@@ -45,10 +45,12 @@ static void names(void)
     CHECK(!find("", 0, 0));
     CHECK(!find("cuLibraryLoadData", 11000, 0));
     CHECK(status == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-    IS(cuGetProcAddress_v2(NULL, &f, 13000, 0, NULL),
-       CUDA_ERROR_INVALID_VALUE);
-    IS(cuGetProcAddress_v2("cuInit", NULL, 13000, 0, NULL),
-       CUDA_ERROR_INVALID_VALUE);
+    if (is_kiln) { /* NVIDIA's driver crashes */
+        IS(cuGetProcAddress_v2(NULL, &f, 13000, 0, NULL),
+           CUDA_ERROR_INVALID_VALUE);
+        IS(cuGetProcAddress_v2("cuInit", NULL, 13000, 0, NULL),
+           CUDA_ERROR_INVALID_VALUE);
+    }
     OK(cuGetProcAddress_v2("cuInit", &f, 13000, 0, NULL));
     CHECK(cuGetExportTable(&table, &id) != CUDA_SUCCESS);
 }

@@ -283,7 +283,8 @@ static void extended(void)
     attribute.id = (CUlaunchAttributeID)250;
     IS(cuLaunchKernelEx(&config, f, args, NULL), CUDA_ERROR_INVALID_VALUE);
     attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim.x = 0;
+    OK(cuLaunchKernelEx(&config, f, args, NULL)); /* 0 x 0 x 0: none */
+    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
     IS(cuLaunchKernelEx(&config, f, args, NULL),
        CUDA_ERROR_INVALID_CLUSTER_SIZE);
     attribute.value.clusterDim.x = 8;

@@ -54,6 +54,7 @@ static void late_errors(void)
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
     CUjit_option unknown = (CUjit_option)99;
     CUlibraryOption bad = (CUlibraryOption)9;
+    CUcontext context;
     CUlibrary l = NULL;
     CUkernel k = NULL;
     CUmodule m = NULL;
@@ -63,7 +64,10 @@ static void late_errors(void)
                          0));
     CHECK_SAYS(*log, "the log is filled by the load: %s", log);
     IS(cuLibraryGetKernel(&k, l, "k"), CUDA_ERROR_INVALID_PTX);
+    IS(cuLibraryGetModule(&m, l), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuCtxCreate_v2(&context, 0, 0));
     IS(cuLibraryGetModule(&m, l), CUDA_ERROR_INVALID_PTX);
+    OK(cuCtxDestroy_v2(context));
     OK(cuLibraryUnload(l));
     OK(load(&l, "no image at all"));
     IS(cuLibraryGetKernel(&k, l, "k"), CUDA_ERROR_INVALID_IMAGE);
@@ -112,10 +116,16 @@ static void names(CUlibrary l)
         CHECK(of == l);
     }
     if (cuKernelGetParamInfo) {
+        CUcontext context;
+
+        IS(cuKernelGetParamInfo(again, 0, &offset, &size),
+           CUDA_ERROR_INVALID_CONTEXT);
+        OK(cuCtxCreate_v2(&context, 0, 0));
         OK(cuKernelGetParamInfo(again, 0, &offset, &size));
         CHECK(offset == 0 && size == 8);
         IS(cuKernelGetParamInfo(again, 1, &offset, &size),
            CUDA_ERROR_INVALID_VALUE);
+        OK(cuCtxDestroy_v2(context));
     }
     OK(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, again, 0));
     CHECK(value > 0);
@@ -195,22 +205,22 @@ static size_t container(unsigned char *out, const char *ptx, unsigned sm)
 {
     size_t text = (strlen(ptx) + 8) & ~(size_t)7;
 
-    memset(out, 0, 16 + 72 + text);
+    memset(out, 0, 16 + 80 + text);
     put(out, 0xBA55ED50, 4);
     put(out + 4, 1, 2);
     put(out + 6, 16, 2);
-    put(out + 8, 72 + text, 8);
+    put(out + 8, 80 + text, 8);
     put(out + 16, 1, 2); /* PTX */
     put(out + 18, 0x0101, 2);
-    put(out + 20, 72, 4);         /* header, with the options block */
+    put(out + 20, 80, 4);         /* header, with the options block */
     put(out + 24, text, 8);       /* payload */
     put(out + 36, 64, 4);         /* where the options block is */
     put(out + 40, 0x00070000, 4); /* minor 0, major 7 */
     put(out + 44, sm, 4);
     put(out + 56, 0x11, 8); /* 64 bit, Linux */
-    put(out + 80, 72, 4);   /* options: text of no bytes */
-    memcpy(out + 88, ptx, strlen(ptx));
-    return 16 + 72 + text;
+    put(out + 80, 72, 4);   /* options: an empty text behind this */
+    memcpy(out + 96, ptx, strlen(ptx));
+    return 16 + 80 + text;
 }
 
 static void containers(void)

@@ -87,7 +87,9 @@ static void logs(void)
     IS(load_logged(ptx_syntax_error, 1, &log), CUDA_ERROR_INVALID_PTX);
     CHECK(log.size == 0 && log.text[1] == 'x');
     IS(load_logged(ptx_syntax_error, 0, &log), CUDA_ERROR_INVALID_PTX);
-    CHECK(log.size == 0 && log.text[0] == 'x');
+    CHECK(log.size == 0);
+    if (is_kiln) /* NVIDIA's writes a NUL all the same */
+        CHECK(log.text[0] == 'x');
     OK(load_logged(ptx_saxpy, 1000, &log));
     CHECK(log.size == 0 && log.text[0] == 0);
 }
@@ -144,7 +146,7 @@ static void options(void)
 {
     CUjit_option wall = CU_JIT_WALL_TIME;
     CUjit_option both[] = {CU_JIT_MAX_REGISTERS, CU_JIT_MAX_REGISTERS};
-    void *two[] = {(void *)(uintptr_t)32, (void *)(uintptr_t)0};
+    void *two[] = {(void *)(uintptr_t)32, (void *)(uintptr_t)64};
     void *value = NULL;
     CUmodule module;
     float ms = -1;
@@ -171,15 +173,19 @@ static void options(void)
        CUDA_ERROR_INVALID_VALUE);
     IS(load_option(CU_JIT_TARGET, 999, NULL), CUDA_ERROR_INVALID_VALUE);
     IS(load_option(CU_JIT_TARGET, 0, NULL), CUDA_ERROR_INVALID_IMAGE);
-    /* The first of two counts. */
+    /* The first of two counts; both are checked. */
     OK(cuModuleLoadDataEx(&module, ptx_saxpy, 2, both, two));
     OK(cuModuleUnload(module));
     OK(cuModuleLoadDataEx(&module, ptx_saxpy, 1, &wall, &value));
     memcpy(&ms, &value, sizeof ms);
     CHECK_SAYS(ms >= 0 && ms < 60000, "%f ms", (double)ms);
     OK(cuModuleUnload(module));
-    IS(cuModuleLoadDataEx(&module, ptx_saxpy, 1, NULL, &value),
+    two[1] = NULL;
+    IS(cuModuleLoadDataEx(&module, ptx_saxpy, 2, both, two),
        CUDA_ERROR_INVALID_VALUE);
+    if (is_kiln) /* NVIDIA's driver reads through the pointer */
+        IS(cuModuleLoadDataEx(&module, ptx_saxpy, 1, NULL, &value),
+           CUDA_ERROR_INVALID_VALUE);
 }
 
 static void names(CUmodule module)
@@ -283,7 +289,7 @@ static void parameters(CUmodule module)
     OK(cuFuncGetParamInfo(f, 0, &offset, NULL));
     IS(cuFuncGetParamInfo(f, 0, NULL, &size), CUDA_ERROR_INVALID_VALUE);
     IS(cuFuncGetParamInfo(NULL, 0, &offset, &size),
-       CUDA_ERROR_INVALID_HANDLE);
+       CUDA_ERROR_INVALID_VALUE);
 }
 
 static int attribute(CUfunction f, CUfunction_attribute what)
