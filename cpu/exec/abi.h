@@ -9,9 +9,13 @@
  *     void kernel(struct abi_block *block, uint32_t first, uint32_t end);
  *
  * which runs the warps first .. end-1 of one block, one after the other, each
- * to its end. A kernel without barriers is called once with all its warps; a
- * kernel with barriers is called once a warp, each call on a fiber of its
- * own, and block->barrier switches fibers.
+ * to its end. A kernel without barriers is called once with all its warps.
+ *
+ * A kernel with barriers that can be resumed (OBJECT_KERNEL_RESUME) runs each
+ * warp of block->ready until it ends or waits at a barrier; a waiting warp's
+ * live values and what it waits for are in its frame, and the next call goes
+ * on from there. Any other kernel with barriers is called once a warp, each
+ * call on a fiber of its own, and block->barrier switches fibers.
  */
 #ifndef KILN_CPU_EXEC_ABI_H
 #define KILN_CPU_EXEC_ABI_H
@@ -20,7 +24,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_VERSION = 1,
+    ABI_VERSION = 2,
     ABI_WARP = 32,
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
@@ -57,6 +61,18 @@ enum abi_barrier_kind {
     ABI_BARRIER_OR      /* value: 1 when true for any thread of the warp */
 };
 
+/* What a resumable warp keeps while others run; its values lie behind. */
+struct abi_frame {
+    uint32_t state; /* 0: to start; ABI_ENDED; else the barrier's number */
+    uint32_t barrier; /* what it waits for: as the barrier call's arguments */
+    uint32_t threads;
+    uint32_t kind;
+    uint32_t value;
+    uint32_t result; /* of a reduction, written by the engine */
+    uint32_t unused[10];
+};
+#define ABI_ENDED UINT32_MAX
+
 /* Why generated code gives up: block->fault(). */
 enum abi_fault {
     ABI_FAULT_TRAP = 1, /* trap: CUDA_ERROR_LAUNCH_FAILED (719) */
@@ -88,6 +104,11 @@ struct abi_block {
     /* Does not return. */
     void (*fault)(struct abi_block *block, uint32_t warp, uint32_t kind,
                   uint64_t detail);
+    /* Resumable kernels: frame of warp w at frames + w * stride, 64-byte
+     * aligned; the warps to run, a bit each. */
+    unsigned char *frames;
+    uint64_t frame_stride;
+    uint32_t ready;
     void *engine; /* the engine's own */
 };
 
@@ -115,6 +136,16 @@ ABI_AT(abi_block, local_stride, 40);
 ABI_AT(abi_block, barrier, 48);
 ABI_AT(abi_block, yield, 56);
 ABI_AT(abi_block, fault, 64);
+ABI_AT(abi_block, frames, 72);
+ABI_AT(abi_block, frame_stride, 80);
+ABI_AT(abi_block, ready, 88);
+ABI_AT(abi_frame, state, 0);
+ABI_AT(abi_frame, barrier, 4);
+ABI_AT(abi_frame, threads, 8);
+ABI_AT(abi_frame, kind, 12);
+ABI_AT(abi_frame, value, 16);
+ABI_AT(abi_frame, result, 20);
+_Static_assert(sizeof(struct abi_frame) == 64, "values start aligned");
 #undef ABI_AT
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Barriers of one block. All its warps are fibers of one thread, so nothing
- * here is atomic: a warp runs until it waits, yields or returns, then the
- * next ready one goes on, in warp order.
+ * Barriers of one block. All its warps run on one thread, on a fiber each or
+ * resumed one after the other (resume.c), so nothing here is atomic: a warp
+ * runs until it waits, yields or returns, then the next ready one goes on, in
+ * warp order.
  *
  * A barrier is counted in warps, as the PTX ISA counts it (barrier: "operates
  * on a per-warp basis"). Without a thread count it is complete when every
@@ -21,7 +22,6 @@ void barrier_reset(struct slot *slot, uint32_t warps)
 
     slot->ready = all;
     slot->live = all;
-    slot->busy = 0;
     slot->pending = 0;
     memset(slot->barriers, 0, sizeof slot->barriers);
 }
@@ -44,16 +44,22 @@ static void go(struct slot *slot, uint32_t from, uint32_t to)
     fiber_switch(&slot->fibers[from], &slot->fibers[to]);
 }
 
+void barrier_deadlock(struct slot *slot)
+{
+    if (slot->fault.source != FAULT_NONE)
+        return;
+    slot->fault.source = FAULT_DEADLOCK;
+    slot->fault.warp = (uint32_t)__builtin_ctz(slot->live);
+}
+
 void barrier_next(struct slot *slot, uint32_t warp)
 {
     if (slot->ready) {
         go(slot, warp, next_after(slot->ready, warp));
         return;
     }
-    if (slot->live && slot->fault.source == FAULT_NONE) {
-        slot->fault.source = FAULT_DEADLOCK;
-        slot->fault.warp = (uint32_t)__builtin_ctz(slot->live);
-    }
+    if (slot->live)
+        barrier_deadlock(slot);
     fiber_switch(&slot->fibers[warp], &slot->base);
 }
 
@@ -107,25 +113,33 @@ static void arrive(struct slot *slot, struct barrier *b, uint32_t threads,
     b->kind = kind; /* arrivals and plain waits may share it */
 }
 
-uint32_t barrier_wait(struct abi_block *block, uint32_t warp, uint32_t id,
-                      uint32_t threads, uint32_t kind, uint32_t value)
+int barrier_arrive(struct slot *slot, uint32_t warp, uint32_t id,
+                   uint32_t threads, uint32_t kind, uint32_t value)
 {
-    struct slot *slot = block->engine;
     struct barrier *b = &slot->barriers[id % ABI_BARRIERS];
 
-    slot->in_kernel = 0;
     arrive(slot, b, threads, kind, value);
     if (is_complete(slot, b)) {
         slot->results[warp] = b->value;
         complete(slot, id % ABI_BARRIERS);
-    } else {
-        slot->pending |= (uint32_t)1 << id % ABI_BARRIERS;
-        if (kind != ABI_BARRIER_ARRIVE) {
-            b->waiting |= (uint32_t)1 << warp;
-            barrier_next(slot, warp);
-        }
+        return 1;
     }
-    slot->in_kernel = 1;
+    slot->pending |= (uint32_t)1 << id % ABI_BARRIERS;
+    if (kind == ABI_BARRIER_ARRIVE)
+        return 1;
+    b->waiting |= (uint32_t)1 << warp;
+    return 0;
+}
+
+uint32_t barrier_wait(struct abi_block *block, uint32_t warp, uint32_t id,
+                      uint32_t threads, uint32_t kind, uint32_t value)
+{
+    struct slot *slot = block->engine;
+
+    slot->in_kernel = 0;
+    if (!barrier_arrive(slot, warp, id, threads, kind, value))
+        barrier_next(slot, warp);
+    slot_enter_kernel(slot);
     return slot->results[warp];
 }
 
@@ -134,10 +148,6 @@ void barrier_yield(struct abi_block *block, uint32_t warp)
     struct slot *slot = block->engine;
 
     slot->in_kernel = 0;
-    if (atomic_load_explicit(&slot->op->grid.stop, memory_order_relaxed)) {
-        slot->fault.source = FAULT_STOPPED;
-        fiber_switch(&slot->fibers[slot->current], &slot->base);
-    }
     if (slot->by_warp && slot->ready) {
         const uint32_t next = next_after(slot->ready, warp);
 
@@ -146,21 +156,24 @@ void barrier_yield(struct abi_block *block, uint32_t warp)
     } else {
         __builtin_ia32_pause();
     }
-    slot->in_kernel = 1;
+    slot_enter_kernel(slot);
 }
 
-void barrier_exit(struct slot *slot, uint32_t warp)
+void barrier_leave(struct slot *slot, uint32_t warp)
 {
-    const uint32_t bit = (uint32_t)1 << warp;
-
-    slot->live &= ~bit;
-    slot->busy &= ~bit;
+    slot->live &= ~((uint32_t)1 << warp);
     for (uint32_t ids = slot->pending; ids; ids &= ids - 1) {
         const uint32_t id = (uint32_t)__builtin_ctz(ids);
 
         if (slot->live && is_complete(slot, &slot->barriers[id]))
             complete(slot, id);
     }
+}
+
+void barrier_exit(struct slot *slot, uint32_t warp)
+{
+    slot->busy &= ~((uint32_t)1 << warp);
+    barrier_leave(slot, warp);
     barrier_next(slot, warp);
 }
 

@@ -51,6 +51,7 @@ struct grid {
     _Atomic int stop; /* a fault: hand out no more */
     uint32_t shared;  /* bytes a block */
     uint32_t local;   /* bytes a thread */
+    uint32_t frame;   /* bytes a warp; 0: its barriers need fibers */
     struct tid_table *tids;
     struct abi_launch launch;
     struct exec_copy copy;
@@ -137,6 +138,7 @@ struct slot {
     pthread_t thread;
     pid_t tid;
     uint32_t index;
+    int leaving; /* under the lock: it will run no more pieces of op */
     uint64_t next, last; /* the chunk: pieces to run */
     /* read by the signal handler on this thread */
     volatile int in_kernel;
@@ -153,6 +155,7 @@ struct slot {
     size_t shared_size; /* accessible bytes at block.shared */
     unsigned char *local_map;
     size_t local_size;
+    size_t frames_size; /* accessible bytes at block.frames */
 };
 
 struct engine {
@@ -191,9 +194,12 @@ enum kiln_status engine_ready(struct kiln_error *err);
 void pool_list(struct op *op);
 /* Wait, helping, until stream has completed seq. Not under the lock. */
 void pool_wait(struct exec_stream *stream, uint64_t seq);
-/* Under the lock: no more pieces of any grid of the context; running ones
- * but self's are broken off. */
-void pool_stop(struct exec_context *context, const struct slot *self);
+/* Under the lock: no more pieces of any grid of the context. */
+void pool_stop(struct exec_context *context);
+/* After it, not under the lock: returns when no slot but self runs pieces of
+ * the context any more; those that do not stop by themselves are broken off,
+ * since they may wait for what will never come. */
+void pool_break_off(struct exec_context *context, struct slot *self);
 
 /* ---- run.c ---- */
 enum kiln_status slot_prepare(struct slot *slot, const struct op *op,
@@ -204,9 +210,28 @@ void slot_run(struct slot *slot, const struct exec_stream *until,
               uint64_t until_seq);
 void slot_free_memory(struct slot *slot);
 
+/* On a fiber: give the block up, since its grid was stopped. */
+void fault_stopped(struct slot *slot) __attribute__((noreturn));
+
 /* ---- barrier.c: on fibers ---- */
+/* From here on a fault, or a kick, is the kernel's. Looks for a stop after
+ * it: a kick before it was ignored. */
+static inline void slot_enter_kernel(struct slot *slot)
+{
+    slot->in_kernel = 1;
+    if (__builtin_expect(atomic_load_explicit(&slot->op->grid.stop,
+                                              memory_order_relaxed),
+                         0))
+        fault_stopped(slot);
+}
 void barrier_reset(struct slot *slot, uint32_t warps);
 void barrier_exit(struct slot *slot, uint32_t warp);
+/* A warp arrives: 1 when it may go on, its result in slot->results. */
+int barrier_arrive(struct slot *slot, uint32_t warp, uint32_t id,
+                   uint32_t threads, uint32_t kind, uint32_t value);
+/* A warp has ended; what that completes becomes ready. */
+void barrier_leave(struct slot *slot, uint32_t warp);
+void barrier_deadlock(struct slot *slot);
 uint32_t barrier_wait(struct abi_block *block, uint32_t warp, uint32_t id,
                       uint32_t threads, uint32_t kind, uint32_t value);
 void barrier_yield(struct abi_block *block, uint32_t warp);
@@ -214,6 +239,12 @@ void barrier_yield(struct abi_block *block, uint32_t warp);
 void barrier_next(struct slot *slot, uint32_t warp);
 /* What the warps wait for, for a deadlock's sentence. */
 void barrier_describe(const struct slot *slot, char *text, size_t size);
+
+/* ---- resume.c: on fiber 0 ---- */
+void resume_block(struct slot *slot);
+enum kiln_status resume_prepare(struct slot *slot, uint32_t bytes,
+                                uint32_t warps, struct kiln_error *err);
+void resume_free(struct slot *slot);
 
 /* ---- fault.c ---- */
 enum kiln_status fault_install(struct kiln_error *err);
@@ -231,8 +262,7 @@ void fault_report(const struct slot *slot, struct kiln_error *err);
 void stream_drain(void);
 void stream_finish(struct exec_stream *stream);
 void stream_unref(struct exec_stream *stream);
-void context_fail(struct exec_context *context, const struct kiln_error *why,
-                  const struct slot *self);
+void context_fail(struct exec_context *context, const struct kiln_error *why);
 enum kiln_status context_error(const struct exec_context *context,
                                struct kiln_error *err);
 /* A zeroed op with `extra` bytes behind it, aligned to 16. */

@@ -115,12 +115,13 @@ enum kiln_status exec_stream_wait_stream(struct exec_stream *stream,
 
 struct exec_launch {
     abi_kernel *function; /* of the variant that exec_shape chose */
-    uint32_t flags;       /* OBJECT_KERNEL_BARRIER, OBJECT_KERNEL_FLUSH */
+    uint32_t flags;       /* OBJECT_KERNEL_BARRIER, _FLUSH, _RESUME */
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t static_shared; /* bytes */
     uint32_t dynamic_shared;
     uint32_t local_bytes; /* a thread */
+    uint32_t frame_bytes; /* a warp, with OBJECT_KERNEL_RESUME */
     const void *params;   /* copied */
     uint32_t param_bytes;
     unsigned char *data; /* the module's variables */

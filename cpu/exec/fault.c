@@ -47,6 +47,12 @@ static __attribute__((noreturn)) void landing(struct slot *slot)
     __builtin_trap(); /* a forgotten fiber is never switched to */
 }
 
+void fault_stopped(struct slot *slot)
+{
+    slot->fault.source = FAULT_STOPPED;
+    landing(slot);
+}
+
 static void divert(struct slot *slot, ucontext_t *context)
 {
     greg_t *regs = context->uc_mcontext.gregs;
@@ -93,7 +99,8 @@ static void pass_on(int signal, siginfo_t *info, void *context)
     passing = 0;
 }
 
-static void on_signal(int signal, siginfo_t *info, void *context)
+/* ThreadSanitizer takes a signal between two fibers for either's. */
+__attribute__((no_sanitize("thread"))) static void on_signal(int signal, siginfo_t *info, void *context)
 {
     struct slot *slot = here;
     const int saved = errno;
@@ -185,7 +192,7 @@ static void rearm(void)
     pthread_mutex_unlock(&handlers);
 }
 
-void fault_enter(struct slot *slot)
+__attribute__((no_sanitize("thread"))) void fault_enter(struct slot *slot)
 {
     if (slot && !has_stack)
         arm_thread();

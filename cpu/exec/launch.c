@@ -108,6 +108,7 @@ enum kiln_status exec_launch(struct exec_stream *stream,
     grid->total = blocks;
     grid->shared = l->static_shared + l->dynamic_shared;
     grid->local = l->local_bytes;
+    grid->frame = l->flags & OBJECT_KERNEL_RESUME ? l->frame_bytes : 0;
     snprintf(grid->name, sizeof grid->name, "%s",
              l->name && *l->name ? l->name : "(unnamed)");
     grid->release = l->release;

@@ -34,7 +34,8 @@
 enum {
     SPIN_NS = 20000,      /* of a worker without work */
     WAIT_SPIN_NS = 50000, /* of a thread that waits */
-    PATIENCE_NS = 5000000 /* before it takes an extra slot */
+    PATIENCE_NS = 5000000, /* before it takes an extra slot */
+    BREAK_OFF_NS = 10000000 /* for blocks to stop by themselves */
 };
 
 struct engine engine = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -169,12 +170,17 @@ static void work(struct slot *slot, struct op *op,
         tid = (pid_t)syscall(SYS_gettid);
     slot->op = op;
     slot->tid = tid;
+    slot->leaving = 0;
     grid->runners++;
     engine_unlock();
     st = slot_prepare(slot, op, &why);
     if (st) {
         engine_lock();
-        context_fail(op->stream->context, &why, slot);
+        slot->leaving = 1;
+        context_fail(op->stream->context, &why);
+        engine_unlock();
+        pool_break_off(op->stream->context, slot);
+        engine_lock();
     } else {
         slot_run(slot, until, until_seq);
         engine_lock();
@@ -193,18 +199,15 @@ static void work(struct slot *slot, struct op *op,
     }
 }
 
-void pool_stop(struct exec_context *context, const struct slot *self)
+void pool_stop(struct exec_context *context)
 {
     struct op *op = engine.active;
 
     for (unsigned i = 0; i < engine.slot_count; i++) {
-        struct slot *slot = &engine.slots[i];
+        const struct slot *slot = &engine.slots[i];
 
-        if (!slot->op || slot->op->stream->context != context)
-            continue;
-        atomic_store(&slot->op->grid.stop, 1);
-        if (slot != self)
-            fault_kick(slot);
+        if (slot->op && slot->op->stream->context == context)
+            atomic_store(&slot->op->grid.stop, 1);
     }
     while (op) {
         struct op *next = op->grid.next;
@@ -219,6 +222,30 @@ void pool_stop(struct exec_context *context, const struct slot *self)
         op = next;
     }
     stream_drain();
+}
+
+void pool_break_off(struct exec_context *context, struct slot *self)
+{
+    const struct timespec patience = {0, BREAK_OFF_NS};
+    unsigned left = 1;
+
+    for (int round = 0; left; round++) {
+        left = 0;
+        engine_lock();
+        for (unsigned i = 0; i < engine.slot_count; i++) {
+            const struct slot *slot = &engine.slots[i];
+
+            if (slot == self || !slot->op || slot->leaving ||
+                slot->op->stream->context != context)
+                continue;
+            left++;
+            if (round)
+                fault_kick(slot);
+        }
+        engine_unlock();
+        if (left)
+            nanosleep(&patience, NULL);
+    }
 }
 
 /* ---- workers ---- */

@@ -2,7 +2,7 @@
  *
  * One slot running pieces of one grid. Kernels always run on fibers: on the
  * first one whole blocks, a chunk of them in one go, when they have no
- * barriers; on one fiber a warp when they do.
+ * barriers or can be resumed at them; on one fiber a warp otherwise.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -61,16 +61,20 @@ static void run_blocks(struct slot *slot)
     abi_kernel *function = grid->function;
     const uint32_t warps = grid->launch.warps;
     const int barrier = (grid->flags & OBJECT_KERNEL_BARRIER) != 0;
+    const int resume = grid->frame != 0;
 
     place_block(&slot->block, slot->next);
     for (;;) {
-        if (barrier) /* of a single warp */
-            barrier_reset(slot, warps);
-        slot->in_kernel = 1;
-        function(&slot->block, 0, warps);
-        slot->in_kernel = 0;
-        if (++slot->next == slot->last ||
-            atomic_load_explicit(&grid->stop, memory_order_relaxed))
+        if (resume) {
+            resume_block(slot);
+        } else {
+            if (barrier) /* of a single warp */
+                barrier_reset(slot, warps);
+            slot_enter_kernel(slot);
+            function(&slot->block, 0, warps);
+            slot->in_kernel = 0;
+        }
+        if (++slot->next == slot->last)
             break;
         next_block(&slot->block);
     }
@@ -89,7 +93,7 @@ static void fiber_body(void *data)
             run_blocks(slot);
             continue;
         }
-        slot->in_kernel = 1;
+        slot_enter_kernel(slot);
         slot->op->grid.function(&slot->block, warp, warp + 1);
         slot->in_kernel = 0;
         barrier_exit(slot, warp);
@@ -128,9 +132,6 @@ static int run_chunk(struct slot *slot)
             enter_fibers(slot);
             if (slot->fault.source != FAULT_NONE)
                 break;
-            if (atomic_load_explicit(&slot->op->grid.stop,
-                                     memory_order_relaxed))
-                break;
             next_block(&slot->block);
         }
     } else {
@@ -147,8 +148,10 @@ static void report(struct slot *slot)
     if (slot->fault.source != FAULT_STOPPED) {
         fault_report(slot, &why);
         engine_lock();
-        context_fail(context, &why, slot);
+        slot->leaving = 1;
+        context_fail(context, &why);
         engine_unlock();
+        pool_break_off(context, slot);
     }
     give_up(slot);
     slot->fault.source = FAULT_NONE;
@@ -287,13 +290,16 @@ enum kiln_status slot_prepare(struct slot *slot, const struct op *op,
     const uint32_t warps = grid->launch.warps;
     enum kiln_status st;
 
-    slot->by_warp = (grid->flags & OBJECT_KERNEL_BARRIER) && warps > 1;
+    slot->by_warp =
+        (grid->flags & OBJECT_KERNEL_BARRIER) && warps > 1 && !grid->frame;
     slot->block.launch = &grid->launch;
     st = prepare_fibers(slot, slot->by_warp ? warps : 1, err);
     if (!st)
         st = prepare_shared(slot, grid->shared, err);
     if (!st)
         st = prepare_local(slot, grid->local, grid->launch.threads, err);
+    if (!st)
+        st = resume_prepare(slot, grid->frame, warps, err);
     return st;
 }
 
@@ -302,6 +308,7 @@ void slot_free_memory(struct slot *slot)
     for (uint32_t i = 0; i < slot->fiber_count; i++)
         fiber_fini(&slot->fibers[i]);
     slot->fiber_count = 0;
+    resume_free(slot);
     if (slot->local_map)
         munmap(slot->local_map, slot->local_size + 2 * round_page(1));
     slot->local_map = NULL;

@@ -102,23 +102,23 @@ enum kiln_status exec_context_status(const struct exec_context *context,
     return context_error(context, err);
 }
 
-void context_fail(struct exec_context *context, const struct kiln_error *why,
-                  const struct slot *self)
+void context_fail(struct exec_context *context, const struct kiln_error *why)
 {
     if (!atomic_load_explicit(&context->status, memory_order_relaxed)) {
         context->error = *why;
         atomic_store_explicit(&context->status, (int)why->status,
                               memory_order_release);
     }
-    pool_stop(context, self);
+    pool_stop(context);
 }
 
 void exec_context_poison(struct exec_context *context,
                          const struct kiln_error *why)
 {
     engine_lock();
-    context_fail(context, why, NULL);
+    context_fail(context, why);
     engine_unlock();
+    pool_break_off(context, NULL);
 }
 
 enum kiln_status exec_context_sync(struct exec_context *context,

@@ -14,12 +14,13 @@ enum {
     /* smallest encodings, to bound counts by the bytes left */
     PARAM_BYTES = 13,
     VARIANT_BYTES = 6,
-    KERNEL_BYTES = 5 + 12 + 36,
+    KERNEL_BYTES = 5 + 12 + 40,
     VARIABLE_BYTES = 5 + 3 + 20,
     REF_BYTES = 16,
     PARAM_BLOCK_MAX = 1 << 16
 };
 #define DATA_MAX ((uint64_t)1 << 40)
+#define FRAME_MAX ((uint32_t)1 << 20)
 
 static const char magic[8] = {'K', 'I', 'L', 'N', 'I', 'N', 'F', 'O'};
 
@@ -54,6 +55,7 @@ static void put_kernel(struct buffer *out, const struct object_kernel *k)
     buffer_u32(out, k->chunk_lanes);
     buffer_u32(out, k->static_shared);
     buffer_u32(out, k->local_bytes);
+    buffer_u32(out, k->frame_bytes);
     buffer_u32(out, k->max_threads);
     for (int i = 0; i < 3; i++)
         buffer_u32(out, k->reqntid[i]);
@@ -238,7 +240,8 @@ static enum kiln_status check_kernel(const struct reader *r,
                                      const struct object_kernel *k)
 {
     const uint32_t known =
-        OBJECT_KERNEL_BARRIER | OBJECT_KERNEL_FLUSH | OBJECT_KERNEL_DYNAMIC;
+        OBJECT_KERNEL_BARRIER | OBJECT_KERNEL_FLUSH | OBJECT_KERNEL_DYNAMIC |
+        OBJECT_KERNEL_RESUME;
 
     if (!k->name[0] || !k->variant_count)
         return kiln_fail(r->err, KILN_E_FORMAT,
@@ -254,6 +257,13 @@ static enum kiln_status check_kernel(const struct reader *r,
                          ".kiln.info: kernel %s: %u threads, 1 to 1024 "
                          "expected",
                          k->name, k->max_threads);
+    if (k->flags & OBJECT_KERNEL_RESUME &&
+        (k->frame_bytes < 64 || k->frame_bytes % 64 ||
+         k->frame_bytes > FRAME_MAX))
+        return kiln_fail(r->err, KILN_E_FORMAT,
+                         ".kiln.info: kernel %s: frames of %u bytes, a "
+                         "multiple of 64 up to %u expected",
+                         k->name, k->frame_bytes, (unsigned)FRAME_MAX);
     if (k->flags & ~known)
         return kiln_fail(r->err, KILN_E_FORMAT,
                          ".kiln.info: kernel %s: flags 0x%x, 0x%x known",
@@ -274,6 +284,7 @@ static enum kiln_status get_kernel(struct reader *r, struct object_kernel *k)
     k->chunk_lanes = cursor_u32(&r->in);
     k->static_shared = cursor_u32(&r->in);
     k->local_bytes = cursor_u32(&r->in);
+    k->frame_bytes = cursor_u32(&r->in);
     k->max_threads = cursor_u32(&r->in);
     for (int i = 0; i < 3; i++)
         k->reqntid[i] = cursor_u32(&r->in);

@@ -48,9 +48,11 @@ struct object_variant {
 };
 
 enum {
-    OBJECT_KERNEL_BARRIER = 1,  /* call once a warp, on fibers */
+    OBJECT_KERNEL_BARRIER = 1,  /* waits at barriers */
     OBJECT_KERNEL_FLUSH = 2,    /* run with MXCSR FTZ and DAZ set */
-    OBJECT_KERNEL_DYNAMIC = 4   /* uses dynamic shared memory */
+    OBJECT_KERNEL_DYNAMIC = 4,  /* uses dynamic shared memory */
+    OBJECT_KERNEL_RESUME = 8    /* its barriers return, with frame_bytes of
+                                 * frame a warp; else it needs fibers */
 };
 
 struct object_kernel {
@@ -63,6 +65,7 @@ struct object_kernel {
     uint32_t chunk_lanes; /* 16 on AVX-512, 8 on AVX2, 4 on SSE */
     uint32_t static_shared; /* bytes */
     uint32_t local_bytes;   /* a thread */
+    uint32_t frame_bytes;   /* a warp; 0 unless OBJECT_KERNEL_RESUME */
     uint32_t max_threads;   /* of .maxntid or .reqntid, or 1024 */
     uint32_t reqntid[3];    /* 0: none */
     uint32_t maxnreg;       /* as asked; the register count reported */

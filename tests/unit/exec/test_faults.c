@@ -110,6 +110,13 @@ static void generated_code_may_give_up(void **state)
         fails(f->stream, cases[i].status, cases[i].words);
         fixture_teardown(state);
         fixture_setup(state);
+        f = *state;
+        /* a single warp has its barriers on the first fiber */
+        launch(f->stream, call_fault, 3, 32, &cases[i].kind, 4,
+               OBJECT_KERNEL_BARRIER);
+        fails(f->stream, cases[i].status, cases[i].words);
+        fixture_teardown(state);
+        fixture_setup(state);
     }
 }
 

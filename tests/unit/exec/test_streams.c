@@ -100,7 +100,7 @@ static void a_launch_returns_before_the_kernel_ends(void **state)
 
 static void note_release(void *owner)
 {
-    __atomic_fetch_add((int *)owner, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add((int *)owner, 1, __ATOMIC_RELEASE);
 }
 
 static void every_launch_is_released_once(void **state)
@@ -131,7 +131,7 @@ static void every_launch_is_released_once(void **state)
                     __atomic_load_n(&released, __ATOMIC_RELAXED) < 111;
          i++)
         pause_ms(1);
-    assert_int_equal(released, 111);
+    assert_int_equal(__atomic_load_n(&released, __ATOMIC_ACQUIRE), 111);
 }
 
 /* ---- between streams ---- */

@@ -38,7 +38,9 @@ static void read_gives_back_what_was_written(void **state)
     assert_int_equal(out.kernels[0].local_bytes, 64);
     assert_int_equal(out.kernels[0].max_threads, 512);
     assert_int_equal(out.kernels[0].reqntid[1], 2);
-    assert_int_equal(out.kernels[0].flags, 3);
+    assert_int_equal(out.kernels[0].frame_bytes, 192);
+    assert_int_equal(out.kernels[0].maxnreg, 40);
+    assert_int_equal(out.kernels[0].flags, 11);
     assert_int_equal(out.variable_count, 3);
     assert_string_equal(out.variables[1].name, "counter");
     assert_int_equal(out.variables[1].offset, 16);
@@ -162,6 +164,9 @@ static void contradictions_are_named(void **state)
     kernel.max_threads = 1;
     kernel.flags = 64;
     refused_with(&in, "flags 0x40");
+    kernel.flags = OBJECT_KERNEL_RESUME;
+    kernel.frame_bytes = 100;
+    refused_with(&in, "frames of 100 bytes");
     kernel.flags = 0;
     kernel.chunk_lanes = 12;
     refused_with(&in, "chunks of 12 lanes");
