@@ -157,10 +157,10 @@ static enum kiln_status instruction(struct parser *p, struct ptx_insn *insn)
         st = insn->op == PTX_OP_CALL
                  ? parse_call(p, insn, p->func->insn_count)
                  : operands(p, insn);
-    if (!st && !shape->broken && p->errors == before)
-        st = check_insn(p, insn, shape);
     if (!st)
         st = expect(p, ';', "';'");
+    if (!st && !shape->broken && p->errors == before)
+        st = check_insn(p, insn, shape);
     p->func->insn_count++;
     return st;
 }
@@ -244,21 +244,23 @@ static enum kiln_status statement(struct parser *p)
     }
 }
 
-/* The opening brace is the current token; the scope of the parameters is
- * open, and the body shares it with them. */
+/* The opening brace is the current token. The scope is open: it holds the
+ * parameters, and parse_function closes it. */
 enum kiln_status parse_body(struct parser *p)
 {
-    const unsigned outermost = p->depth + 1;
-    enum kiln_status st;
+    const unsigned outermost = p->depth;
+    enum kiln_status st = KILN_OK;
 
     next(p);
-    st = scope_open(p);
-    while (!st && p->depth >= outermost) {
-        if (at(p, '}')) {
+    while (!st) {
+        if (!at(p, '}')) {
+            st = statement(p);
+        } else if (p->depth == outermost) {
+            next(p);
+            return KILN_OK;
+        } else {
             st = scope_close(p);
             next(p);
-        } else {
-            st = statement(p);
         }
     }
     return st;

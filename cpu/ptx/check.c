@@ -399,7 +399,7 @@ static void note(const struct check *c, struct misfit *why, int operand,
     const enum ptx_type type = type_of(w->type, c->insn);
     char found[96] = "nothing";
 
-    if (operand < why->operand)
+    if (operand <= why->operand)
         return;
     why->operand = operand;
     if (operand < c->insn->operand_count)

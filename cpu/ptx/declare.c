@@ -310,6 +310,11 @@ static enum kiln_status space_fits(struct parser *p, enum ptx_space space,
         return ptx_error(p, p->lx.token.line,
                          "Parameter '%.100s' declared outside of functions",
                          s->name);
+    if (!p->func && space == PTX_SPACE_LOCAL)
+        return ptx_error(p, p->lx.token.line,
+                         "Module-scoped variables in .local state space are "
+                         "not allowed: '%.100s'",
+                         s->name);
     if (p->func && (l->is_extern || l->is_visible || l->is_weak))
         return ptx_error(p, p->lx.token.line,
                          "Linkage of '%.100s' in a function", s->name);
@@ -361,7 +366,7 @@ static enum kiln_status variable(struct parser *p, const struct declarator *d,
         s->owner = 1;
     if (!st && accept(p, '='))
         st = parse_initialiser(p, v, open, dims, dim_count);
-    else if (!st && open && !v->is_extern && space != PTX_SPACE_PARAM)
+    else if (!st && !v->size && !v->is_extern && space != PTX_SPACE_PARAM)
         st = ptx_error(p, name.line, "Array size of '%.100s' not specified",
                        s->name);
     if (st)

@@ -117,24 +117,20 @@ static enum kiln_status apply_mask(struct parser *p, struct ptx_init_ref *ref,
 static enum kiln_status ref_offset(struct parser *p, struct ptx_init_ref *ref)
 {
     struct constant v;
-    const int minus = at(p, '-');
     enum kiln_status st;
 
-    if (!minus && !at(p, '+'))
+    if (!accept(p, '+'))
         return KILN_OK;
-    next(p);
     st = parse_constant(p, &v);
     if (st)
         return st;
     if (v.kind != PTX_OPERAND_INT)
         return ptx_fatal(p, p->lx.token.line, "Integer offset expected");
-    v.bits = minus ? 0 - v.bits : v.bits;
     ref->addend = (int64_t)((uint64_t)ref->addend + v.bits);
     return KILN_OK;
 }
 
-/* name, name+4; inside generic( ) or a mask as well. */
-static enum kiln_status ref_name(struct parser *p, struct ptx_init_ref *ref)
+static enum kiln_status ref_symbol(struct parser *p, struct ptx_init_ref *ref)
 {
     const struct token name = p->lx.token;
     struct found f;
@@ -142,17 +138,6 @@ static enum kiln_status ref_name(struct parser *p, struct ptx_init_ref *ref)
 
     if (!at(p, TOKEN_NAME))
         return ptx_expected(p, "a variable or function");
-    if (at_text(p, "generic")) {
-        next(p);
-        ref->generic = 1;
-        st = expect(p, '(', "'('");
-        if (st || !at(p, TOKEN_NAME) || at_text(p, "generic"))
-            return st ? st : ptx_expected(p, "a variable");
-        st = ref_name(p, ref);
-        if (!st)
-            st = expect(p, ')', "')'");
-        return st ? st : ref_offset(p, ref);
-    }
     st = symbol_lookup(p, name.text, name.len, &f);
     if (st)
         return st;
@@ -164,7 +149,31 @@ static enum kiln_status ref_name(struct parser *p, struct ptx_init_ref *ref)
     else
         ref->func = f.binding->func;
     next(p);
-    return ref_offset(p, ref);
+    return KILN_OK;
+}
+
+/* name, generic(name) */
+static enum kiln_status ref_base(struct parser *p, struct ptx_init_ref *ref)
+{
+    enum kiln_status st;
+
+    if (at_text(p, "generic")) {
+        next(p);
+        ref->generic = 1;
+        st = expect(p, '(', "'('");
+        if (!st)
+            st = ref_symbol(p, ref);
+        return st ? st : expect(p, ')', "')'");
+    }
+    return ref_symbol(p, ref);
+}
+
+/* name+4, generic(name)+4; inside a mask as well. */
+static enum kiln_status ref_name(struct parser *p, struct ptx_init_ref *ref)
+{
+    enum kiln_status st = ref_base(p, ref);
+
+    return st ? st : ref_offset(p, ref);
 }
 
 static enum kiln_status put_ref(struct parser *p, struct init *in,
@@ -172,12 +181,14 @@ static enum kiln_status put_ref(struct parser *p, struct init *in,
 {
     struct ptx_init_ref *refs = arena_grow(p->arena, in->refs, in->ref_count,
                                            &in->ref_cap, sizeof *refs);
+    const enum ptx_type_class c = ptx_type_class(in->var->type);
 
     if (!refs)
         return ptx_no_memory(p);
     in->refs = refs;
     refs[in->ref_count++] = *ref;
-    if (ref->size > in->element || (ref->size != 1 && ref->size < 4))
+    if ((c != PTX_CLASS_UINT && c != PTX_CLASS_BITS) ||
+        ref->size > in->element || (ref->size != 1 && ref->size < 4))
         return mismatch(p, in);
     return reserve(p, in, ref->at + in->element);
 }
@@ -227,6 +238,8 @@ static enum kiln_status braces(struct parser *p, struct init *in,
                 return ptx_expected(p, "a constant");
             st = braces(p, in, level + 1, pos);
             pos += in->strides[level + 1];
+        } else if (level + 1 < in->levels) {
+            return ptx_expected(p, "'{'");
         } else {
             st = scalar(p, in, pos * in->element);
             pos++;

@@ -51,6 +51,7 @@ static void print_number(const struct ptx_var *v, uint64_t at,
 static void print_init(const struct ptx_var *v, struct buffer *out)
 {
     const unsigned step = element_bytes(v);
+    const unsigned item = step * v->vec;
     uint64_t end = v->size;
     size_t ref = 0;
     const int list = v->is_array || v->vec > 1;
@@ -61,13 +62,17 @@ static void print_init(const struct ptx_var *v, struct buffer *out)
         end = v->refs[v->ref_count - 1].at + step;
     buffer_text(out, list ? " = {" : " = ");
     for (uint64_t at = 0; at < end; at += step) {
+        const int opens = v->is_array && v->vec > 1 && at % item == 0;
+
         if (at)
-            buffer_text(out, ", ");
+            buffer_text(out, opens ? "}, " : ", ");
+        buffer_text(out, opens ? "{" : "");
         if (ref < v->ref_count && v->refs[ref].at == at)
             print_ref(&v->refs[ref++], out);
         else
             print_number(v, at, out);
     }
+    buffer_text(out, v->is_array && v->vec > 1 && end ? "}" : "");
     buffer_text(out, list ? "}" : "");
 }
 
@@ -96,8 +101,7 @@ static void print_declarator(const struct ptx_var *v, struct buffer *out)
     if (v->is_array && v->size)
         buffer_printf(out, "[%" PRIu64 "]", v->size / item);
     else if (v->is_array)
-        buffer_text(out, v->is_extern || v->space == PTX_SPACE_PARAM ? "[]"
-                                                                     : "[0]");
+        buffer_text(out, "[]");
 }
 
 static void print_linkage(int is_extern, int is_visible, int is_weak,
@@ -313,6 +317,10 @@ static void print_header(const struct ptx_func *f, struct buffer *out)
     }
     buffer_text(out, f->name);
     print_params(f->params, f->param_count, out);
+}
+
+static void print_directives(const struct ptx_func *f, struct buffer *out)
+{
     print_three("maxntid", f->maxntid, out);
     print_three("reqntid", f->reqntid, out);
     print_three("reqnctapercluster", f->reqnctapercluster, out);
@@ -418,6 +426,8 @@ void ptx_print(const struct ptx_module *m, struct buffer *out)
     /* Every function first, so that any may name any. */
     for (size_t i = 0; i < m->func_count; i++) {
         print_header(m->funcs[i], out);
+        if (!m->funcs[i]->has_body)
+            print_directives(m->funcs[i], out);
         buffer_text(out, ";\n");
     }
     for (size_t i = 0; i < m->var_count; i++)
@@ -427,6 +437,7 @@ void ptx_print(const struct ptx_module *m, struct buffer *out)
             continue;
         buffer_text(out, "\n");
         print_header(m->funcs[i], out);
+        print_directives(m->funcs[i], out);
         buffer_text(out, "\n{\n");
         print_body(m->funcs[i], out);
         buffer_text(out, "}\n");

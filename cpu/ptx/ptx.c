@@ -255,6 +255,11 @@ static enum kiln_status alias(struct parser *p)
         if (st)
             return st;
     }
+    if (f[0].binding->func->has_body ||
+        f[0].binding->func == f[1].binding->func)
+        return ptx_fatal(p, p->lx.token.line,
+                         "Illegal redefinition of function '%.100s' as alias",
+                         f[0].binding->func->name);
     f[0].binding->func->alias = f[1].binding->func;
     return expect(p, ';', "';'");
 }
