@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parameter lists of PTX text, for drivers that do not tell them.
+ */
+#include "../compile/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "kernel/parameters.h"
+
+static const char ptx[] =
+    ".version 9.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry mixed(\n"
+    "\t.param .u32 mixed_param_0, // a comment\n"
+    "\t.param .u64 .ptr .global .align 4 mixed_param_1,\n"
+    "\t.param .f64 mixed_param_2,\n"
+    "\t.param .align 8 .b8 mixed_param_3[24],\n"
+    "\t.param .u8 mixed_param_4,\n"
+    "\t.param .align 16 .b8 mixed_param_5[16]\n"
+    ")\n{\n\tret;\n}\n"
+    ".visible .entry mixed2()\n{ ret; }\n"
+    ".visible .entry bare\n{ ret; }\n"
+    ".visible .entry word(.param .u64 a) { ret; }\n";
+
+static void offsets_sizes_and_pointers_are_read(void **state)
+{
+    static const struct kiln_parameter wanted[] = {
+        {0, 4, 0}, {8, 8, 1}, {16, 8, 0}, {24, 24, 0}, {48, 1, 0}, {64, 16, 0}};
+    struct kiln_parameter *list = NULL;
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(parameters_from_ptx(ptx, "mixed", &list, &count, NULL),
+                     KILN_OK);
+    assert_int_equal(count, 6);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(list[i].offset, wanted[i].offset);
+        assert_int_equal(list[i].size, wanted[i].size);
+        assert_int_equal(list[i].pointer, wanted[i].pointer);
+    }
+    kiln_release(list);
+}
+
+static void a_kernel_without_parameters_has_none(void **state)
+{
+    static const char *const names[] = {"mixed2", "bare"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct kiln_parameter *list = NULL;
+        size_t count = 9;
+
+        assert_int_equal(
+            parameters_from_ptx(ptx, names[i], &list, &count, NULL), KILN_OK);
+        assert_int_equal(count, 0);
+        kiln_release(list);
+    }
+}
+
+static void without_marks_an_eight_byte_word_may_be_either(void **state)
+{
+    static const char old[] = ".entry k(.param .u64 a, .param .f32 b) {}";
+    struct kiln_parameter *list = NULL;
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(parameters_from_ptx(old, "k", &list, &count, NULL),
+                     KILN_OK);
+    assert_int_equal(list[0].pointer, -1);
+    assert_int_equal(list[1].pointer, 0);
+    kiln_release(list);
+}
+
+static void an_unknown_entry_is_not_found(void **state)
+{
+    struct kiln_parameter *list;
+    size_t count;
+
+    (void)state;
+    assert_int_equal(parameters_from_ptx(ptx, "mixe", &list, &count, NULL),
+                     KILN_E_NOT_FOUND);
+    assert_int_equal(parameters_from_ptx("", "k", &list, &count, NULL),
+                     KILN_E_NOT_FOUND);
+}
+
+static void damaged_lists_are_errors_or_shorter_lists(void **state)
+{
+    static const char *const bad[] = {
+        ".entry k(.param .u77 a)",
+        ".entry k(.param a)",
+        ".entry k(.param .align 3 .b8 a[4])",
+        ".entry k(.param .align 99999999999 .b8 a[4])",
+        ".entry k(.param .b8 a[99999999999999999999])",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct kiln_parameter *list;
+        size_t count;
+
+        assert_int_equal(parameters_from_ptx(bad[i], "k", &list, &count, NULL),
+                         KILN_E_FORMAT);
+    }
+    for (size_t n = 0; n < sizeof ptx; n++) {
+        struct kiln_parameter *list = NULL;
+        char *copy = strndup(ptx, n);
+        size_t count;
+
+        if (parameters_from_ptx(copy, "mixed", &list, &count, NULL) == KILN_OK)
+            kiln_release(list);
+        free(copy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(offsets_sizes_and_pointers_are_read),
+        cmocka_unit_test(a_kernel_without_parameters_has_none),
+        cmocka_unit_test(without_marks_an_eight_byte_word_may_be_either),
+        cmocka_unit_test(an_unknown_entry_is_not_found),
+        cmocka_unit_test(damaged_lists_are_errors_or_shorter_lists),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
