@@ -2,7 +2,7 @@
  *
  * The one entry point that the CPU driver exports beyond NVIDIA's: what it
  * is, so that a client asks for PTX where machine code for a GPU cannot run.
- * Found by name (dlsym or cuGetProcAddress); its absence means another
+ * Found by dlsym; cuGetProcAddress does not know it. Its absence means another
  * driver.
  */
 #ifndef KILN_DRIVER_KILN_DRIVER_INFO_H

@@ -7,8 +7,10 @@
 #include "image/guess.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "image/elf_view.h"
@@ -17,27 +19,45 @@
 /* A claim above this is not worth looking at. */
 static const uint64_t LARGEST = (uint64_t)1 << 36;
 
-/* How many bytes from `at`, up to `wanted`, lie in mapped pages. */
+/* How many pages from `page` on, up to `count`, can be read: one byte of each
+ * is copied by the kernel, which stops at the first that it may not read.
+ * mincore, where that call is forbidden, takes a guard page for memory. */
+static size_t pages_readable(uintptr_t page, size_t count, size_t size)
+{
+    unsigned char bytes[64];
+    struct iovec local = {bytes, count};
+    struct iovec remote[64];
+    ssize_t n;
+
+    for (size_t i = 0; i < count; i++)
+        remote[i] = (struct iovec){(void *)(page + i * size), 1};
+    n = process_vm_readv(getpid(), &local, 1, remote, count, 0);
+    if (n >= 0)
+        return (size_t)n;
+    if (errno == EFAULT)
+        return 0;
+    n = 0;
+    while ((size_t)n < count && !mincore(remote[n].iov_base, 1, bytes))
+        n++;
+    return (size_t)n;
+}
+
+/* How many bytes from `at`, up to `wanted`, can be read. */
 static uint64_t mapped(const void *at, uint64_t wanted)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start, end;
-    unsigned char residency[64];
-    uint64_t step = page * sizeof residency;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end;
 
     if (__builtin_add_overflow((uintptr_t)at, wanted, &end))
         return 0;
-    start = (uintptr_t)at & ~(page - 1);
-    for (uintptr_t p = start; p < end; p += step) {
-        uint64_t n = end - p < step ? end - p : step;
+    for (uintptr_t p = (uintptr_t)at & ~(page - 1); p < end;) {
+        size_t count = (end - p + page - 1) / page;
+        size_t n;
 
-        if (mincore((void *)p, n, residency)) {
-            /* Page by page, to the first that is not there. */
-            while (p < end && !mincore((void *)p, 1, residency))
-                p += page;
-            if (p >= end)
-                return wanted;
+        count = count < 64 ? count : 64;
+        n = pages_readable(p, count, page);
+        p += n * page;
+        if (n < count)
             return p > (uintptr_t)at ? p - (uintptr_t)at : 0;
-        }
     }
     return wanted;
 }
@@ -154,8 +174,16 @@ static enum kiln_status text_extent(const void *image, uint64_t there,
     image_guess(image, n, &guess);
     if (guess.look != IMAGE_PTX)
         return kiln_fail(err, KILN_E_IMAGE, "image: looks like %s", guess.text);
-    /* The look at the first pages told nothing of where it ends. */
-    *size = n < there ? n : strlen(image);
+    /* The look at the first page told nothing of where it ends. */
+    while (n == there) {
+        there = mapped(image, there * 2);
+        if (n == there)
+            return kiln_fail(err, KILN_E_IMAGE,
+                             "image: PTX text without a NUL: no more memory "
+                             "after %zu bytes", n);
+        n += strnlen((const char *)image + n, (size_t)there - n);
+    }
+    *size = n;
     return KILN_OK;
 }
 
