@@ -13,9 +13,10 @@
     X(FTZ)                                                                     \
     X(SAT)                                                                     \
     X(SATFINITE)                                                               \
-    X(RELU) X(LO) X(HI) X(WIDE) X(APPROX) X(FULL) X(CC) X(NAN_) X(XORSIGN)     \
-        X(ABS) X(SHIFTAMT) X(CLAMP) X(WRAP) X(L) X(R) X(PACK) X(F4E) X(B4E)    \
-            X(RC8) X(ECL) X(ECR) X(RC16) X(FINITE) X(INFINITE) X(NUMBER)       \
+    X(RELU)                                                                    \
+    X(LO) X(HI) X(WIDE) X(APPROX) X(FULL) X(CC) X(NAN_) X(XORSIGN) X(ABS)      \
+        X(SHIFTAMT) X(CLAMP) X(WRAP) X(L) X(R) X(PACK) X(F4E) X(B4E) X(RC8)    \
+            X(ECL) X(ECR) X(RC16) X(FINITE) X(INFINITE) X(NUMBER)              \
                 X(NOTANUMBER) X(NORMAL) X(SUBNORMAL)
 
 enum {
@@ -33,7 +34,7 @@ static const enum ptx_mod known_mods[] = {
 };
 
 #define M(name) (UINT64_C(1) << INDEX_##name)
-#define T(name) (UINT32_C(1) << PTX_##name)
+#define T(name) (UINT64_C(1) << PTX_##name)
 #define T_INT   (T(U16) | T(U32) | T(U64) | T(S16) | T(S32) | T(S64))
 #define T_INT8  (T(U8) | T(S8))
 #define T_BITS  (T(B16) | T(B32) | T(B64))
@@ -49,8 +50,8 @@ static const enum ptx_mod known_mods[] = {
 
 struct rule {
     enum ptx_op op;
-    uint32_t first;
-    uint32_t second;
+    uint64_t first;
+    uint64_t second;
     uint64_t mods;
     unsigned rounds;
     lower_fn *fn;
@@ -88,8 +89,8 @@ static const struct rule *find(const struct ptx_insn *insn)
     /* A third type is the .b32 of cvt.pack. */
     if (insn->type_count > 2 && !(mods & M(PACK)))
         return NULL;
-    uint32_t first = UINT32_C(1) << insn->types[0];
-    uint32_t second = UINT32_C(1) << insn->types[1];
+    uint64_t first = UINT64_C(1) << insn->types[0];
+    uint64_t second = UINT64_C(1) << insn->types[1];
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         const struct rule *r = &rules[i];
         if (r->op != insn->op || !(r->first & first) || mods & ~r->mods)

@@ -27,11 +27,15 @@ LLVMValueRef lower_cvt_int(struct lower_op *o)
     return lower_width(l, v, db, ss);
 }
 
-/* The source as f32 or f64, flushed if .ftz says so. */
+/* The source as f32 or f64. In cvt .ftz speaks of f32 alone, and not of what
+ * is narrowed to a half: such a subnormal is as good as zero, save that a
+ * directed rounding does not lose it. */
 static LLVMValueRef float_source(struct lower_op *o, unsigned i)
 {
     enum ptx_type t = o->insn->types[o->insn->type_count - 1];
-    return lower_float_in(o, i, t);
+    if (t == PTX_F32 && !lower_is_half(o->type))
+        return lower_float_in(o, i, t);
+    return lower_unpack(o->l, o->src[i], t);
 }
 
 static const char *integer_rounding(enum ptx_round round)

@@ -49,15 +49,17 @@ static LLVMValueRef reciprocal_root(struct lower *l, LLVMValueRef x)
 }
 
 /* The estimate times x is the root; x + x equals x for zeros and infinities
- * (and, when the processor flushes, gives the right zero for subnormals). */
+ * (and, when the processor flushes, gives the right zero for subnormals). The
+ * estimate is NaN for -inf. */
 static LLVMValueRef root(struct lower *l, LLVMValueRef x)
 {
     LLVMValueRef y = estimate(l, "llvm.x86.avx512.rsqrt14.ps.512", x);
     LLVMValueRef g = f_mul(l, x, y), h = f_mul(l, y, k_real(y, 0.5));
     LLVMValueRef e = f_fma(l, f_neg(l, g), h, k_real(x, 0.5));
     LLVMValueRef twice = f_add(l, x, x);
-    return select_(l, f_cmp(l, LLVMRealOEQ, twice, x), twice,
-                   f_fma(l, g, e, g));
+    LLVMValueRef fixed =
+        i_and(l, f_cmp(l, LLVMRealORD, y, y), f_cmp(l, LLVMRealOEQ, twice, x));
+    return select_(l, fixed, twice, f_fma(l, g, e, g));
 }
 
 LLVMValueRef lower_rcp(struct lower_op *o)
@@ -133,9 +135,11 @@ LLVMValueRef lower_div_full(struct lower_op *o)
 
 /* f64 approximations look at and give the upper 32 bits alone: what is left
  * over is zero. With .ftz subnormals are zeros, going in and coming out. */
-static LLVMValueRef upper_half(struct lower *l, LLVMValueRef v)
+static LLVMValueRef upper_half(struct lower *l, LLVMValueRef v,
+                               uint64_t rounding)
 {
     LLVMValueRef bits = lower_as_int(l, v);
+    bits = i_add(l, bits, k_int(bits, rounding));
     return cast_(l, i_and(l, bits, k_int(bits, ~UINT64_C(0xffffffff))),
                  LLVMTypeOf(v));
 }
@@ -144,14 +148,14 @@ static LLVMValueRef double_approx(struct lower_op *o, int is_root)
 {
     struct lower *l = o->l;
     int ftz = lower_has(o, PTX_MOD_FTZ);
-    LLVMValueRef x = upper_half(l, lower_float_in(o, 0, PTX_F64));
+    LLVMValueRef x = upper_half(l, lower_float_in(o, 0, PTX_F64), 0);
     if (ftz)
         x = lower_flush(l, x);
     LLVMValueRef y = is_root ? lower_call1(l, "llvm.sqrt", x) : x;
     LLVMValueRef r = f_div(l, k_real(y, 1), y);
     if (ftz)
         r = lower_flush(l, r);
-    r = unless_nan(l, r, upper_half(l, r), r);
+    r = unless_nan(l, r, upper_half(l, r, 0x80000000), r);
     return lower_as_int(l, r);
 }
 

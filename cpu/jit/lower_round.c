@@ -217,8 +217,9 @@ LLVMValueRef lower_double_to_float(struct lower *l, LLVMValueRef x,
     LLVMValueRef r = LLVMBuildFPTrunc(l->b, x, f32, "");
     if (round == PTX_ROUND_NONE || round == PTX_ROUND_RN)
         return r;
-    return cast_(l, lower_step(l, lower_as_int(l, r), widen(l, r), x, round),
-                 f32);
+    r = cast_(l, lower_step(l, lower_as_int(l, r), widen(l, r), x, round), f32);
+    /* A step from what the processor flushed is not flushed. */
+    return l->flush ? lower_flush(l, r) : r;
 }
 
 LLVMValueRef lower_double_to_odd_float(struct lower *l, LLVMValueRef x)

@@ -85,6 +85,13 @@ static LLVMValueRef min_or_max(struct lower_op *o, LLVMValueRef x,
     return select_(l, bad_b, select_(l, bad_a, nan, x), r);
 }
 
+static LLVMValueRef magnitude(struct lower_op *o, LLVMValueRef v)
+{
+    if (!lower_has(o, PTX_MOD_ABS))
+        return v;
+    return i_and(o->l, v, k_int(v, sign_bit(o->type) - 1));
+}
+
 LLVMValueRef lower_minmax_float(struct lower_op *o)
 {
     struct lower *l = o->l;
@@ -93,12 +100,12 @@ LLVMValueRef lower_minmax_float(struct lower_op *o)
     LLVMValueRef sign = NULL, top = k_int(x, sign_bit(t));
     if (lower_has(o, PTX_MOD_XORSIGN)) {
         sign = i_and(l, i_xor(l, x, y), top);
-        x = i_and(l, x, k_int(x, sign_bit(t) - 1));
-        y = i_and(l, y, k_int(y, sign_bit(t) - 1));
     }
+    x = magnitude(o, x);
+    y = magnitude(o, y);
     LLVMValueRef r = min_or_max(o, x, y);
     if (o->src_count > 2)
-        r = min_or_max(o, r, lower_bits_in(o, 2, t));
+        r = min_or_max(o, r, magnitude(o, lower_bits_in(o, 2, t)));
     r = flushed(o, r);
     if (sign)
         r = i_or(l, i_and(l, r, k_int(r, sign_bit(t) - 1)), sign);

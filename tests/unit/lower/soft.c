@@ -37,10 +37,10 @@ struct soft soft_unpack(uint64_t bits, const struct soft_format *f)
 
 static int top_bit(soft_wide m)
 {
-    int n = -1;
-    for (; m; m >>= 1)
-        n++;
-    return n;
+    uint64_t high = (uint64_t)(m >> 64), low = (uint64_t)m;
+    if (high)
+        return 127 - __builtin_clzll(high);
+    return low ? 63 - __builtin_clzll(low) : -1;
 }
 
 /* Whether m, cut by `cut` bits with `sticky` below, steps away from zero. */
@@ -74,10 +74,13 @@ uint64_t soft_pack(struct soft v, const struct soft_format *f,
     if (v.m == 0 && !v.sticky)
         return sign;
     /* Room below m for the bits that are rounded away. */
-    while (top_bit(v.m) < 120 && (v.m || v.e > -2000)) {
-        v.m <<= 1;
-        v.e--;
+    int room = v.m ? 120 - top_bit(v.m) : 0;
+    if (room > 0) {
+        v.m <<= room;
+        v.e -= room;
     }
+    if (!v.m) /* nothing but what is below: far down */
+        v.e = -5000;
     int least = 1 - bias(f) - (int)f->fraction; /* of the last place */
     int e = v.e + top_bit(v.m) - (int)f->fraction;
     if (e < least)

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conversions with a float on either side.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "harness.h"
+#include "soft.h"
+
+static int is_float(struct form_type t)
+{
+    return t.letter == 'f' || t.letter == 'g' || t.letter == 't';
+}
+
+static const struct soft_format *format_of(struct form_type t)
+{
+    static const struct soft_format tf32 = {19, 10};
+    if (t.letter == 't')
+        return &tf32;
+    if (t.letter == 'g')
+        return &SOFT_BF16;
+    return t.bits == 16 ? &SOFT_F16 : t.bits == 32 ? &SOFT_F32 : &SOFT_F64;
+}
+
+static int integer_mode(const struct form *f)
+{
+    return form_has(f, ".rni") || form_has(f, ".rzi") || form_has(f, ".rmi") ||
+           form_has(f, ".rpi");
+}
+
+static enum soft_mode mode_of(const struct form *f)
+{
+    return form_has(f, ".rna")  ? SOFT_RNA
+           : form_has(f, ".rz") ? SOFT_RZ
+           : form_has(f, ".rm") ? SOFT_RM
+           : form_has(f, ".rp") ? SOFT_RP
+                                : SOFT_RN;
+}
+
+static uint64_t low(uint64_t v, unsigned bits)
+{
+    return bits == 64 ? v : v & ((UINT64_C(1) << bits) - 1);
+}
+
+static struct soft source(const struct form *f, uint64_t v)
+{
+    struct form_type from = form_type(f, 1);
+    const struct soft_format *k = format_of(from);
+    v = low(v, from.bits);
+    if (!is_float(from))
+        return soft_int(v, from.bits, from.letter == 's');
+    if (form_has(f, ".ftz") && k == &SOFT_F32)
+        v = soft_flush(v, k);
+    return soft_unpack(v, k);
+}
+
+static struct soft limited(const struct form *f, struct soft v)
+{
+    struct soft zero = soft_int(0, 8, 0), one = soft_int(1, 8, 0);
+    int sat = form_has(f, ".sat.");
+    if (v.class == SOFT_NAN)
+        return sat ? zero : v;
+    if ((sat || form_has(f, ".relu")) && v.sign)
+        return zero;
+    return sat && soft_compare(v, one) > 0 ? one : v;
+}
+
+static uint64_t to_float(const struct form *f, struct soft v)
+{
+    struct form_type to = form_type(f, 0);
+    const struct soft_format *k = format_of(to);
+    enum soft_mode mode = mode_of(f);
+    if (integer_mode(f)) {
+        v = soft_rint(v, mode);
+        mode = SOFT_RN;
+    }
+    v = limited(f, v);
+    uint64_t r = soft_pack(v, k, mode);
+    uint64_t inf = soft_pack((struct soft){SOFT_INF, 0, 0, 0, 0}, k, SOFT_RN);
+    uint64_t top = UINT64_C(1) << (k->bits - 1);
+    if (form_has(f, ".satfinite") && (r & (top - 1)) == inf)
+        r--;
+    if (form_has(f, ".ftz") && k == &SOFT_F32)
+        r = soft_flush(r, k);
+    if (to.letter == 't') /* NaN is 0x7fffffff, all bits of it */
+        r = v.class == SOFT_NAN ? 0x7fffffff : r << 13;
+    return r;
+}
+
+static uint64_t extend(uint64_t v, struct form_type t)
+{
+    if (t.letter == 's' && t.bits < 64 && v >> (t.bits - 1) & 1)
+        v |= ~((UINT64_C(1) << t.bits) - 1);
+    return v;
+}
+
+static void convert(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    struct form_type to = form_type(f, 0), from = form_type(f, 1);
+    struct soft v = source(f, in[0]);
+    if (is_float(to)) {
+        out[0] = to_float(f, v);
+        return;
+    }
+    if (v.class == SOFT_NAN && (to.bits == 64 || from.bits == 64))
+        out[0] = UINT64_C(1) << (to.bits - 1);
+    else
+        out[0] = soft_to_int(v, to.bits, to.letter == 's', mode_of(f));
+    out[0] = extend(out[0], to);
+}
+
+static void packed(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    out[0] =
+        to_float(f, source(f, in[0])) << 16 | to_float(f, source(f, in[1]));
+}
+
+#define INTS(to, from, r, k)                                                   \
+    {"cvt.rni" to from r, k, convert, BITS, 0, 0},                             \
+        {"cvt.rzi" to from r, k, convert, BITS, 0, 0},                         \
+        {"cvt.rmi" to from r, k, convert, BITS, 0, 0},                         \
+    {                                                                          \
+        "cvt.rpi" to from r, k, convert, BITS, 0, 0                            \
+    }
+#define FLOATS(to, from, r, k, how)                                            \
+    {"cvt.rn" to from r, k, convert, how, 0, 0},                               \
+        {"cvt.rz" to from r, k, convert, how, 0, 0},                           \
+        {"cvt.rm" to from r, k, convert, how, 0, 0},                           \
+    {                                                                          \
+        "cvt.rp" to from r, k, convert, how, 0, 0                              \
+    }
+
+static const struct form forms[] = {
+    INTS(".s32", ".f32", " r, r", "f"),
+    INTS(".u32", ".f32", " r, r", "f"),
+    INTS(".ftz.s32", ".f32", " r, r", "f"),
+    INTS(".s64", ".f32", " d, r", "f"),
+    INTS(".u64", ".f32", " d, r", "f"),
+    INTS(".s16", ".f32", " h, r", "f"),
+    INTS(".u8", ".f32", " r, r", "f"),
+    INTS(".s8", ".f32", " r, r", "f"),
+    INTS(".s32", ".f64", " r, d", "e"),
+    INTS(".u32", ".f64", " r, d", "e"),
+    INTS(".s64", ".f64", " d, d", "e"),
+    INTS(".u64", ".f64", " d, d", "e"),
+    INTS(".u16", ".f64", " h, d", "e"),
+    INTS(".s32", ".f16", " r, h", "h"),
+    INTS(".u64", ".f16", " d, h", "h"),
+    INTS(".s16", ".f16", " h, h", "h"),
+    INTS(".s32", ".bf16", " r, h", "b"),
+    INTS(".u16", ".bf16", " h, h", "b"),
+    FLOATS(".f32", ".s32", " r, r", "i", BITS),
+    FLOATS(".f32", ".u32", " r, r", "i", BITS),
+    FLOATS(".f32", ".s64", " r, d", "l", BITS),
+    FLOATS(".f32", ".u64", " r, d", "l", BITS),
+    FLOATS(".f32", ".s8", " r, r", "i", BITS),
+    FLOATS(".f32", ".u16", " r, h", "w", BITS),
+    FLOATS(".sat.f32", ".s16", " r, h", "w", BITS),
+    FLOATS(".f64", ".s32", " d, r", "i", BITS),
+    FLOATS(".f64", ".u32", " d, r", "i", BITS),
+    FLOATS(".f64", ".s64", " d, d", "l", BITS),
+    FLOATS(".f64", ".u64", " d, d", "l", BITS),
+    FLOATS(".f16", ".s32", " h, r", "i", BITS),
+    FLOATS(".f16", ".u64", " h, d", "l", BITS),
+    FLOATS(".f16", ".s64", " h, d", "l", BITS),
+    FLOATS(".f16", ".u16", " h, h", "w", BITS),
+    FLOATS(".f16", ".s8", " h, r", "i", BITS),
+    FLOATS(".bf16", ".s32", " h, r", "i", BITS),
+    FLOATS(".bf16", ".u64", " h, d", "l", BITS),
+    FLOATS(".bf16", ".s16", " h, h", "w", BITS),
+    FLOATS(".f32", ".f64", " r, d", "e", FLOAT32),
+    FLOATS(".ftz.f32", ".f64", " r, d", "e", FLOAT32),
+    FLOATS(".sat.f32", ".f64", " r, d", "e", FLOAT32),
+    FLOATS(".f16", ".f32", " h, r", "f", BITS),
+    FLOATS(".f16", ".f64", " h, d", "e", BITS),
+    {"cvt.rn.relu.f16.f32 h, r", "f", convert, BITS, 0, 0},
+    {"cvt.rz.satfinite.f16.f32 h, r", "f", convert, BITS, 0, 0},
+    {"cvt.rn.satfinite.bf16.f32 h, r", "f", convert, BITS, 0, 0},
+    {"cvt.rn.sat.f16.f32 h, r", "f", convert, BITS, 0, 0},
+    {"cvt.rn.bf16.f32 h, r", "f", convert, BITS, 0, 0},
+    {"cvt.rz.bf16.f32 h, r", "f", convert, BITS, 0, 0},
+    FLOATS(".bf16", ".f64", " h, d", "e", BITS),
+    {"cvt.rn.bf16.f16 h, h", "h", convert, BITS, 0, 0},
+    {"cvt.rn.f16.bf16 h, h", "b", convert, BITS, 0, 0},
+    {"cvt.f32.f16 r, h", "h", convert, FLOAT32, 0, 0},
+    {"cvt.sat.f32.f16 r, h", "h", convert, FLOAT32, 0, 0},
+    {"cvt.ftz.f32.f16 r, h", "h", convert, FLOAT32, 0, 0},
+    {"cvt.f64.f16 d, h", "h", convert, FLOAT64, 0, 0},
+    {"cvt.f32.bf16 r, h", "b", convert, FLOAT32, 0, 0},
+    {"cvt.f64.f32 d, r", "f", convert, FLOAT64, 0, 0},
+    {"cvt.ftz.f64.f32 d, r", "f", convert, FLOAT64, 0, 0},
+    INTS(".f32", ".f32", " r, r", "f"),
+    INTS(".ftz.f32", ".f32", " r, r", "f"),
+    INTS(".ftz.sat.f32", ".f32", " r, r", "f"),
+    INTS(".f64", ".f64", " d, d", "e"),
+    INTS(".f16", ".f16", " h, h", "h"),
+    {"cvt.sat.f32.f32 r, r", "f", convert, FLOAT32, 0, 0},
+    {"cvt.ftz.sat.f32.f32 r, r", "f", convert, FLOAT32, 0, 0},
+    {"cvt.rn.f16x2.f32 r, r, r", "ff", packed, BITS, 0, 0},
+    {"cvt.rz.relu.f16x2.f32 r, r, r", "ff", packed, BITS, 0, 0},
+    {"cvt.rn.bf16x2.f32 r, r, r", "ff", packed, BITS, 0, 0},
+    {"cvt.rn.relu.satfinite.bf16x2.f32 r, r, r", "ff", packed, BITS, 0, 0},
+    {"cvt.rna.tf32.f32 r, r", "f", convert, BITS, 0, 0},
+    {"cvt.rn.tf32.f32 r, r", "f", convert, BITS, 0, 0},
+    {"cvt.rz.tf32.f32 r, r", "f", convert, BITS, 0, 0},
+    {"cvt.rn.satfinite.relu.tf32.f32 r, r", "f", convert, BITS, 0, 0},
+};
+
+/* Rows that round a float to an integral float may give any NaN. */
+static struct form all[sizeof forms / sizeof *forms];
+
+static void conversions_follow_the_isa(void **state)
+{
+    size_t n = sizeof forms / sizeof *forms;
+    (void)state;
+    memcpy(all, forms, sizeof forms);
+    for (size_t i = 0; i < n; i++)
+        if (all[i].how == BITS && is_float(form_type(&all[i], 1))) {
+            struct form_type to = form_type(&all[i], 0);
+            if (to.letter == 'f' && to.bits == 32)
+                all[i].how = FLOAT32;
+            if (to.letter == 'f' && to.bits == 64)
+                all[i].how = FLOAT64;
+        }
+    assert_int_equal(harness_run(all, n), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conversions_follow_the_isa)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
