@@ -169,6 +169,7 @@ static enum kiln_status compile_kernel(struct job *j, size_t index,
     const struct layout_kernel *k = &j->kernels[index];
     struct object_kernel *info = &j->infos[index];
     enum kiln_status st = KILN_OK;
+    uint32_t frame = 0;
 
     for (uint32_t v = 0; !st && v < 2; v++) {
         struct arena scratch = {0};
@@ -186,8 +187,12 @@ static enum kiln_status compile_kernel(struct job *j, size_t index,
         if (!st)
             st = emit_kernel(j->ctx, j->module, &j->machine.target, k, &g,
                              info->variants[v].symbol,
-                             info->flags & OBJECT_KERNEL_FLUSH, err);
+                             info->flags & OBJECT_KERNEL_FLUSH, &frame, err);
         arena_fini(&scratch);
+    }
+    if (!st && frame && frame != UINT32_MAX) {
+        info->flags |= OBJECT_KERNEL_RESUME;
+        info->frame_bytes = frame;
     }
     if (st)
         kiln_prefix(err, "kernel %s", k->func->name);

@@ -4,7 +4,7 @@
  * blocks, each entered with the mask of its lanes. Control follows
  * graph_schedule: see there.
  */
-#include "cpu/jit/emit.h"
+#include "cpu/jit/emit_wait.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -219,7 +219,13 @@ static LLVMBasicBlockRef next_test(struct emit *e, int block)
 {
     int next = e->g->blocks[block].next;
 
-    return next == GRAPH_NONE ? e->done : e->test[next];
+    return next == GRAPH_NONE ? e->ended : e->test[next];
+}
+
+LLVMBasicBlockRef emit_edge_target(struct emit *e,
+                                   const struct graph_edge *edge)
+{
+    return edge->deferred ? next_test(e, edge->from) : e->body[edge->to];
 }
 
 /* Phis of the edge's target take their values; with a mask, those of its
@@ -255,8 +261,8 @@ static void store_phis(struct emit *e, const struct graph_edge *edge,
 }
 
 /* Lanes of `mask` go to the edge's target: they wait there, or are all. */
-static void send_lanes(struct emit *e, const struct graph_edge *edge,
-                       LLVMValueRef const *mask)
+void emit_send_lanes(struct emit *e, const struct graph_edge *edge,
+                     LLVMValueRef const *mask)
 {
     const struct emit_slot *s = &e->mask_slot[edge->to];
 
@@ -274,9 +280,8 @@ static void send_lanes(struct emit *e, const struct graph_edge *edge,
 static void follow(struct emit *e, const struct graph_edge *edge)
 {
     store_phis(e, edge, e->mask);
-    send_lanes(e, edge, e->mask);
-    LLVMBuildBr(e->l.b, edge->deferred ? next_test(e, edge->from)
-                                       : e->body[edge->to]);
+    emit_send_lanes(e, edge, e->mask);
+    LLVMBuildBr(e->l.b, emit_edge_target(e, edge));
 }
 
 static void uniform_branch(struct emit *e, const struct graph_block *b)
@@ -322,8 +327,8 @@ static void divergent_branch(struct emit *e, const struct graph_block *b)
     }
     store_phis(e, &b->succ[0], taken);
     store_phis(e, &b->succ[1], other);
-    send_lanes(e, &b->succ[0], taken);
-    send_lanes(e, &b->succ[1], other);
+    emit_send_lanes(e, &b->succ[0], taken);
+    emit_send_lanes(e, &b->succ[1], other);
     LLVMBuildBr(e->l.b, next_test(e, b->succ[0].from));
 }
 
@@ -412,6 +417,8 @@ static void emit_block(struct emit *e, int block)
         return;
     if (b->term == GRAPH_RET)
         LLVMBuildBr(e->l.b, next_test(e, block));
+    else if (b->waits && e->resume)
+        wait_leave(e, block);
     else if (b->term == GRAPH_JUMP)
         follow(e, &b->succ[0]);
     else if (b->divergent)
@@ -441,14 +448,36 @@ static void load_context(struct emit *e)
     e->local_stride = emit_field(e, e->block, 40, e->i64);
 }
 
-/* Masks of the lanes that exist, into the entry block's slot; no lane waits
- * anywhere yet. */
+void emit_forget(struct emit *e)
+{
+    struct graph *g = e->g;
+
+    for (int i = 0; i < g->order_count; i++)
+        for (unsigned c = 0; g->blocks[g->order[i]].pending && c < e->chunks;
+             c++)
+            LLVMBuildStore(e->l.b, LLVMConstNull(e->mask_type),
+                           e->mask_slot[g->order[i]].at[c]);
+    for (int i = 0; i < g->value_count; i++) {
+        poison(e, &e->slot[i]);
+        poison(e, &e->exit_slot[i]);
+        poison(e, &e->phi_slot[i]);
+    }
+}
+
+/* Masks of the lanes that exist, into the entry block's slot. */
 static void start_warp(struct emit *e)
 {
     struct graph *g = e->g;
 
     e->zero_warp =
         LLVMBuildShl(e->l.b, e->warp, emit_const(e, 32, 5), "first");
+    if (e->resume) {
+        LLVMBasicBlockRef fresh = emit_new_bb(e, "fresh");
+
+        wait_start_warp(e, fresh);
+        LLVMPositionBuilderAtEnd(e->l.b, fresh);
+    }
+    emit_forget(e);
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef first = LLVMBuildAdd(
             e->l.b, e->zero_warp, emit_const(e, 32, c * e->lanes), "");
@@ -460,16 +489,6 @@ static void start_warp(struct emit *e)
         if (g->rows) /* whole warps: OBJECT_SHAPE_ROWS */
             m = LLVMConstAllOnes(e->mask_type);
         LLVMBuildStore(e->l.b, m, e->mask_slot[0].at[c]);
-    }
-    for (int i = 0; i < g->order_count; i++)
-        for (unsigned c = 0; g->blocks[g->order[i]].pending && c < e->chunks;
-             c++)
-            LLVMBuildStore(e->l.b, LLVMConstNull(e->mask_type),
-                           e->mask_slot[g->order[i]].at[c]);
-    for (int i = 0; i < g->value_count; i++) {
-        poison(e, &e->slot[i]);
-        poison(e, &e->exit_slot[i]);
-        poison(e, &e->phi_slot[i]);
     }
     LLVMBuildBr(e->l.b, e->body[0]);
 }
@@ -528,6 +547,7 @@ static void emit_body(struct emit *e, LLVMBasicBlockRef entry)
     LLVMValueRef first = LLVMGetParam(e->fn, 1), end = LLVMGetParam(e->fn, 2);
     LLVMValueRef next, more;
 
+    e->ended = emit_new_bb(e, "ended");
     e->done = emit_new_bb(e, "done");
     LLVMPositionBuilderAtEnd(e->l.b, warp_bb);
     e->warp = LLVMBuildPhi(e->l.b, e->i32, "w");
@@ -536,6 +556,7 @@ static void emit_body(struct emit *e, LLVMBasicBlockRef entry)
         emit_block(e, e->g->order[i]);
     if (e->status)
         return;
+    wait_end_warp(e);
     LLVMPositionBuilderAtEnd(e->l.b, e->done);
     next = LLVMBuildAdd(e->l.b, e->warp, emit_const(e, 32, 1), "");
     more = LLVMBuildICmp(e->l.b, LLVMIntULT, next, end, "");
@@ -552,7 +573,7 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
                              const struct emit_target *target,
                              const struct layout_kernel *layout,
                              struct graph *g, const char *symbol, int flush,
-                             struct kiln_error *err)
+                             uint32_t *frame_bytes, struct kiln_error *err)
 {
     struct emit e = {.target = target, .layout = layout, .g = g, .err = err};
     LLVMTypeRef args[3];
@@ -579,11 +600,18 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
     LLVMPositionBuilderAtEnd(e.top, slots);
     LLVMPositionBuilderAtEnd(e.l.b, entry);
     load_context(&e);
+    e.barrier_result = LLVMBuildAlloca(e.top, e.i32, "");
     st = make_places(&e);
+    if (!st)
+        st = wait_plan(&e);
     if (!st) {
         emit_body(&e, entry);
         LLVMBuildBr(e.top, entry);
         st = e.status;
+        if (g->has_barrier && !e.resume)
+            *frame_bytes = UINT32_MAX;
+        else if (e.frame_bytes > *frame_bytes)
+            *frame_bytes = e.frame_bytes;
     }
     LLVMDisposeBuilder(e.l.b);
     LLVMDisposeBuilder(e.top);

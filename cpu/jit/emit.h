@@ -37,6 +37,17 @@ struct emit_known {
     LLVMValueRef vector[EMIT_MAX_CHUNKS];
 };
 
+/* A slot that a waiting warp keeps, and its place in the frame. */
+struct emit_place {
+    LLVMValueRef slot;
+    uint32_t offset, align;
+};
+struct emit_kept {
+    struct emit_place *places;
+    int count;
+    size_t cap;
+};
+
 struct emit {
     struct lower l; /* context, module, builder */
     const struct emit_target *target;
@@ -53,7 +64,15 @@ struct emit {
     LLVMValueRef tid[3], ntid[3], nctaid[3], ctaid[3], threads;
     LLVMValueRef warp;      /* index of the current warp */
     LLVMValueRef zero_warp; /* first linear thread: warp * 32 */
-    LLVMBasicBlockRef done; /* the warp has ended */
+    LLVMBasicBlockRef ended; /* the warp has returned */
+    LLVMBasicBlockRef done;  /* the warp has nothing more to do in this call */
+    /* Barriers: by frames (emit_wait.c), else on fibers. */
+    int resume;
+    uint32_t frame_bytes;
+    unsigned wait_count;
+    LLVMValueRef frame, dispatch;
+    LLVMValueRef barrier_result; /* fibers: an alloca */
+    struct emit_kept *kept;      /* by block */
     LLVMBasicBlockRef *test, *body; /* by block */
     struct emit_slot *mask_slot;    /* by block */
     struct emit_slot *slot, *exit_slot, *phi_slot; /* by value */
@@ -65,12 +84,23 @@ struct emit {
     enum kiln_status status; /* sticky */
 };
 
-/* Emit one variant of g's kernel into module; rows as in g->rows. */
+/* Emit one variant of g's kernel into module; rows as in g->rows.
+ * *frame_bytes: raised to what its frames need; 0 stays where the kernel has
+ * no barriers, UINT32_MAX is set where it needs fibers. */
 enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
                              const struct emit_target *target,
                              const struct layout_kernel *layout,
                              struct graph *g, const char *symbol, int flush,
-                             struct kiln_error *err);
+                             uint32_t *frame_bytes, struct kiln_error *err);
+
+/* --- control (emit.c) --- */
+/* Where control goes on the edge: its target, or where lanes may wait. */
+LLVMBasicBlockRef emit_edge_target(struct emit *e,
+                                   const struct graph_edge *edge);
+void emit_send_lanes(struct emit *e, const struct graph_edge *edge,
+                     LLVMValueRef const *mask);
+/* No slot holds anything, no lane waits anywhere. */
+void emit_forget(struct emit *e);
 
 /* --- values (emit_value.c) --- */
 LLVMTypeRef emit_vec(const struct emit *e, LLVMTypeRef element);

@@ -5,7 +5,7 @@
  * with its mnemonic and line.
  */
 #include "cpu/exec/abi.h"
-#include "cpu/jit/emit.h"
+#include "cpu/jit/emit_wait.h"
 
 enum { MAX_SOURCES = 6 };
 
@@ -180,24 +180,35 @@ void emit_barrier(struct emit *e, const struct graph_insn *insn)
         threads = emit_operand_any(e, insn, k + 1, 32);
     if (red)
         value = warp_predicate(e, insn, p->operand_count - 1, kind);
+    if (e->resume) {
+        wait_set_header(e, id, threads, kind, value);
+        return;
+    }
     result = emit_call_engine(
         e, 48, e->i32,
         (LLVMValueRef[]){e->block, e->warp, id, threads,
                          emit_const(e, 32, kind), value},
         (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i32, e->i32, e->i32}, 6);
-    if (red && insn->val[0] != GRAPH_NONE) {
-        LLVMValueRef made[EMIT_MAX_CHUNKS];
-        const struct graph_value *v = &e->g->values[insn->val[0]];
+    LLVMBuildStore(e->l.b, result, e->barrier_result);
+}
 
-        if (v->bits == 1)
-            result = LLVMBuildICmp(e->l.b, LLVMIntNE, result,
-                                   emit_const(e, 32, 0), "");
-        for (unsigned c = 0; c < e->chunks; c++)
-            made[c] = v->kind_of_shape == SHAPE_VARYING
-                          ? emit_splat(e, result)
-                          : result;
-        emit_define(e, insn->val[0], made);
-    }
+/* What the barrier at the end of the block before gave. */
+static void barrier_result(struct emit *e, const struct graph_insn *insn)
+{
+    LLVMValueRef made[EMIT_MAX_CHUNKS], v;
+    const struct graph_value *value;
+
+    if (insn->val[0] == GRAPH_NONE)
+        return;
+    value = &e->g->values[insn->val[0]];
+    v = e->resume ? wait_result(e)
+                  : LLVMBuildLoad2(e->l.b, e->i32, e->barrier_result, "");
+    if (value->bits == 1)
+        v = LLVMBuildICmp(e->l.b, LLVMIntNE, v, emit_const(e, 32, 0), "");
+    for (unsigned c = 0; c < e->chunks; c++)
+        made[c] =
+            value->kind_of_shape == SHAPE_VARYING ? emit_splat(e, v) : v;
+    emit_define(e, insn->val[0], made);
 }
 
 static void fault(struct emit *e, uint32_t kind)
@@ -220,6 +231,10 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
 {
     if (insn->kind == GRAPH_INSN_SELECT) {
         choice(e, insn);
+        return;
+    }
+    if (insn->kind == GRAPH_INSN_RESULT) {
+        barrier_result(e, insn);
         return;
     }
     switch (insn->ptx->op) {

@@ -4,7 +4,8 @@
  * terminator; a guard on an instruction without effects becomes a choice
  * between the new and the old value; any other guarded instruction is put
  * into a block of its own behind a branch, so that later passes know one kind
- * of conditional only.
+ * of conditional only. A barrier ends its block, and its result is made in
+ * the next, so that a warp can leave at the one and come back at the other.
  */
 #include "cpu/jit/graph.h"
 
@@ -46,7 +47,8 @@ int graph_new_block(struct graph *g)
     return g->block_count++;
 }
 
-static int add_insn(struct graph *g, int block, const struct ptx_insn *ptx)
+static int add_insn(struct graph *g, int block, const struct ptx_insn *ptx,
+                    enum graph_insn_kind kind)
 {
     struct graph_block *b = &g->blocks[block];
     struct graph_insn *insns =
@@ -57,6 +59,7 @@ static int add_insn(struct graph *g, int block, const struct ptx_insn *ptx)
         return -1;
     b->insns = insns;
     insns[b->insn_count] = (struct graph_insn){
+        .kind = kind,
         .ptx = ptx,
         .guard = GRAPH_NONE,
         .cc_use = GRAPH_NONE,
@@ -101,10 +104,16 @@ static int is_return(const struct ptx_insn *insn)
     return insn->op == PTX_OP_RET || insn->op == PTX_OP_EXIT;
 }
 
+static int is_barrier(const struct ptx_insn *insn)
+{
+    return (insn->op == PTX_OP_BAR || insn->op == PTX_OP_BARRIER) &&
+           !ptx_has(insn, PTX_MOD_WARP);
+}
+
 /* Whether a block ends behind this instruction. */
 static int splits(const struct ptx_insn *insn)
 {
-    if (insn->op == PTX_OP_BRA || is_return(insn) || insn->op == PTX_OP_TRAP)
+    if (is_barrier(insn) || insn->op == PTX_OP_BRA || is_return(insn) || insn->op == PTX_OP_TRAP)
         return 1;
     return insn->guard >= 0 && !graph_is_pure(insn);
 }
@@ -123,6 +132,22 @@ static void mark_starts(const struct graph *g, int *starts)
         if (splits(&f->insns[i]))
             starts[i + 1] = 0;
     starts[f->insn_count] = 0;
+}
+
+/* The barrier ends block `at`; what follows starts behind it. */
+static int place_barrier(struct graph *g, int at, const struct ptx_insn *insn,
+                         int after)
+{
+    int behind = graph_new_block(g);
+
+    if (behind < 0 || add_insn(g, at, insn, GRAPH_INSN_PTX) ||
+        (insn->dst_count && add_insn(g, behind, insn, GRAPH_INSN_RESULT)))
+        return GRAPH_NONE;
+    g->blocks[at].waits = 1;
+    g->blocks[behind].line = insn->line;
+    jump(g, at, behind);
+    jump(g, behind, after);
+    return after;
 }
 
 /* Put one instruction into block `at`; returns the block to go on in. */
@@ -150,13 +175,17 @@ static int place(struct graph *g, int at, const struct ptx_insn *insn,
         branch(g, at, insn, extra, after);
         if (is_return(insn))
             return after;
-        if (add_insn(g, extra, insn))
+        if (is_barrier(insn))
+            return place_barrier(g, extra, insn, after);
+        if (add_insn(g, extra, insn, GRAPH_INSN_PTX))
             return GRAPH_NONE;
         if (insn->op != PTX_OP_TRAP)
             jump(g, extra, after);
         return after;
     }
-    if (add_insn(g, at, insn))
+    if (is_barrier(insn))
+        return place_barrier(g, at, insn, after);
+    if (add_insn(g, at, insn, GRAPH_INSN_PTX))
         return GRAPH_NONE;
     return insn->op == PTX_OP_TRAP ? after : at;
 }
@@ -189,9 +218,8 @@ enum kiln_status graph_build(struct graph *g, struct kiln_error *err)
             jump(g, at, after);
             at = after;
         }
-        if ((insn->op == PTX_OP_BAR || insn->op == PTX_OP_BARRIER) &&
-            !ptx_has(insn, PTX_MOD_WARP))
-            g->has_barrier = 1;
+        g->has_barrier |= is_barrier(insn);
+        g->has_yield |= insn->op == PTX_OP_NANOSLEEP;
     }
     return KILN_OK;
 memory:

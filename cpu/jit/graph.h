@@ -51,7 +51,8 @@ struct graph_phi {
 
 enum graph_insn_kind {
     GRAPH_INSN_PTX,
-    GRAPH_INSN_SELECT /* value = guard ? val[1] : val[2] */
+    GRAPH_INSN_SELECT, /* value = guard ? val[1] : val[2] */
+    GRAPH_INSN_RESULT  /* what the barrier before gave its warp */
 };
 
 /* Values of an instruction's register operands, by operand; elements of
@@ -101,6 +102,7 @@ struct graph_block {
     uint8_t divergent; /* ends in a branch that may split a warp */
     uint8_t mixing;    /* lanes may arrive over several edges */
     uint8_t pending;   /* has a deferred edge in */
+    uint8_t waits;     /* ends at a barrier: its successor starts after it */
     int next; /* first block in order where lanes may wait when this one is
                * left, or GRAPH_NONE */
     unsigned line;
@@ -131,6 +133,7 @@ struct graph {
     int rows; /* OBJECT_SHAPE_ROWS: tid.x contiguous in a chunk */
     int lanes; /* of a chunk */
     int has_barrier;
+    int has_yield;
 };
 
 /* Each pass: KILN_OK, E_MEMORY, or E_NOT_SUPPORTED with the line. */
@@ -159,6 +162,9 @@ int graph_outlives(const struct graph *g, int value, int block);
 struct graph_shape graph_operand_shape(const struct graph *g,
                                        const struct graph_insn *insn, int k,
                                        int block);
+
+/* First position from which lanes may wait at a deferred edge's target. */
+int graph_interval_start(const struct graph *g, const struct graph_edge *e);
 
 /* Whether an instruction has no effect but its result, so that a guard on it
  * is a choice between two values. */

@@ -11,7 +11,7 @@
  */
 #include "cpu/jit/graph.h"
 
-static int interval_start(const struct graph *g, const struct graph_edge *e)
+int graph_interval_start(const struct graph *g, const struct graph_edge *e)
 {
     int start = g->blocks[e->from].pos;
 
@@ -52,7 +52,7 @@ static void cover(const struct graph *g, int *next, int *up)
 
             if (!e->deferred)
                 continue;
-            for (int i = find(up, interval_start(g, e)); i < end;
+            for (int i = find(up, graph_interval_start(g, e)); i < end;
                  i = find(up, i)) {
                 next[i] = end;
                 up[i] = i + 1;

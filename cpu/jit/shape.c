@@ -504,6 +504,8 @@ static int serve_insn(struct graph *g, const struct graph_insn *insn)
     const struct ptx_insn *p = insn->ptx;
     int changed = 0;
 
+    if (insn->kind == GRAPH_INSN_RESULT)
+        return 0;
     if (insn->kind == GRAPH_INSN_SELECT) {
         if (g->values[insn->val[0]].address_only)
             return 0;

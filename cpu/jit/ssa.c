@@ -68,6 +68,8 @@ static int list_uses(struct graph *g, struct graph_insn *i,
     const struct ptx_insn *p = i->ptx;
     int n = 0;
 
+    if (i->kind == GRAPH_INSN_RESULT)
+        return 0;
     for (int k = p->dst_count; k < p->operand_count; k++)
         n = add_operand(&p->operands[k], &i->val[k], &i->vec[k], slots, n);
     if (reads_carry(p))
@@ -81,6 +83,9 @@ static int list_defs(struct graph *g, struct graph_insn *i,
     const struct ptx_insn *p = i->ptx;
     int n = 0;
 
+    if (i->kind == GRAPH_INSN_PTX &&
+        (p->op == PTX_OP_BAR || p->op == PTX_OP_BARRIER))
+        return 0; /* made by the RESULT behind it */
     for (int k = 0; k < p->dst_count; k++)
         n = add_operand(&p->operands[k], &i->val[k], &i->vec[k], slots, n);
     if (ptx_has(p, PTX_MOD_CC))
@@ -126,7 +131,7 @@ static void scan_block(struct ssa *s, int block, int *stamp, int rows)
         count = i ? list_uses(s->g, i, slots) : 0;
         for (int u = 0; u < count; u++)
             regs[n++] = slots[u].reg;
-        if (i && i->ptx->guard >= 0) {
+        if (i && i->ptx->guard >= 0 && graph_is_pure(i->ptx)) {
             regs[n++] = i->ptx->guard;
             count = list_defs(s->g, i, slots);
             for (int u = 0; u < count; u++)
