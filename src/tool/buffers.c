@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,11 @@ static void put_float(FILE *to, double v, int single)
     char text[40];
     int most = single ? 9 : 17;
 
+    if (isnan(v)) {
+        /* Its sign and payload are the device's own. */
+        fputs("nan", to);
+        return;
+    }
     for (int digits = single ? 6 : 15; digits <= most; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, v);
         if (single ? strtof(text, NULL) == (float)v
