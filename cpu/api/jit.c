@@ -109,6 +109,7 @@ static void make_key(struct cache_key *key, const char *ptx, size_t size,
                      const struct load_options *o)
 {
     const struct driver_config *c = driver_config();
+    const char *isa = env_get("KILN_CPU_ISA"); /* asks for a lesser one */
 
     cache_key_init(key, "ptx-object");
     cache_key_bytes(key, "ptx", ptx, size);
@@ -122,6 +123,7 @@ static void make_key(struct cache_key *key, const char *ptx, size_t size,
     cache_key_text(key, "code generator", driver_codegen());
     cache_key_text(key, "processor", c->name);
     cache_key_text(key, "features", object_host_features());
+    cache_key_text(key, "KILN_CPU_ISA", isa ? isa : "");
 }
 
 /* Compile; on success *object is a copy in our own heap. */
