@@ -33,7 +33,7 @@ struct device {
 extern const struct device device_kiln;
 extern const struct device device_opencl;
 
-/* CUDA C++ to PTX by NVRTC, opened at run time; heap. */
-char *nvrtc_ptx(const char *source, char *why);
+/* CUDA C++ to PTX by libkiln; heap, or NULL with the reason. */
+char *compile_ptx(const char *source, char *why);
 
 #endif

@@ -141,7 +141,7 @@ static int kiln_open(const char *cache, char *why)
 }
 
 /* The PTX stays in the cache's folder for the process that measures a warm
- * start, so that NVRTC is no part of that. */
+ * start, so that the CUDA compiler is no part of that. */
 static int kiln_compile(const struct kern *k, const char *cache, char *why)
 {
     char path[4096];
@@ -157,7 +157,7 @@ static int kiln_compile(const struct kern *k, const char *cache, char *why)
     section = data_source(k->name);
     all = malloc(strlen(head) + strlen(section) + 1);
     strcat(strcpy(all, head), section);
-    ptx = nvrtc_ptx(all, why);
+    ptx = compile_ptx(all, why);
     free(head);
     free(section);
     free(all);

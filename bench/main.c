@@ -45,12 +45,13 @@ static void print_head(const struct limits *l, int runs)
            l->copy / 1e6, l->read / 1e6, l->peak / 1e6, l->threads, runs);
     puts("# Times in milliseconds; ratios of wall times, below 1 Kiln is"
          " faster; % of what the machine's limits allow.\n"
-         "# cold: PTX (Kiln) or source (PoCL) to the first launch, nothing"
+         "# CUDA: source to PTX by NVRTC or clang; cold: PTX (Kiln) or source "
+         "(PoCL) to the first launch, nothing"
          " cached; warm: the same in a new process.");
     printf("%-13s %8s %8s %8s %8s %9s %9s %8s %6s %6s %6s %8s %8s %8s %8s"
            "  %s\n",
            "kernel", "limit", "OpenMP", "PoCL", "Kiln", "Kiln/OMP", "Kiln/PoCL",
-           "CPU K/O", "OMP %", "Kiln %", "NVRTC", "K cold", "K warm", "P cold",
+           "CPU K/O", "OMP %", "Kiln %", "CUDA", "K cold", "K warm", "P cold",
            "P warm", "results: Kiln PoCL OpenMP");
     fflush(stdout);
 }
