@@ -310,15 +310,19 @@ void lexer_skip_line(struct lexer *lx)
     }
 }
 
-size_t lexer_count_statements(const struct lexer *lx)
+size_t lexer_count_statements(struct lexer *lx)
 {
+    const char *p = lx->at;
     size_t count = 0;
     size_t depth = 1;
 
-    for (const char *p = lx->at; p < lx->end && depth; p++) {
+    if (p < lx->counted)
+        return 16;
+    for (; p < lx->end && depth; p++) {
         count += *p == ';';
         depth += *p == '{';
         depth -= *p == '}';
     }
+    lx->counted = p;
     return count;
 }

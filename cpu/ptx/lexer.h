@@ -43,6 +43,7 @@ struct token {
 struct lexer {
     const char *at; /* after the current token */
     const char *end;
+    const char *counted; /* by lexer_count_statements, up to here */
     unsigned line;
     struct token token;
 };
@@ -55,8 +56,10 @@ void lexer_next(struct lexer *lx);
 int lexer_mnemonic(struct lexer *lx);
 /* Skip to the end of the line that the current token stands on. */
 void lexer_skip_line(struct lexer *lx);
-/* How many bytes of the text have a ';' up to the brace that closes the
- * current one: a bound on the instructions of a function. */
-size_t lexer_count_statements(const struct lexer *lx);
+/* How many bytes of the text are a ';' up to the brace that closes the
+ * current one: a good guess at the instructions of a function. Braces in
+ * comments fool it; no byte is looked at twice, so that this costs nothing
+ * but memory. */
+size_t lexer_count_statements(struct lexer *lx);
 
 #endif

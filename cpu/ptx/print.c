@@ -421,8 +421,9 @@ void ptx_print(const struct ptx_module *m, struct buffer *out)
                   m->version % 10, m->target);
     if (m->target_suffix)
         buffer_printf(out, "%c", m->target_suffix);
-    buffer_printf(out, "%s\n.address_size %u\n\n", m->debug ? ", debug" : "",
-                  m->address_size);
+    buffer_printf(out, "%s%s\n.address_size %u\n\n",
+                  m->texmode_independent ? ", texmode_independent" : "",
+                  m->debug ? ", debug" : "", m->address_size);
     /* Every function first, so that any may name any. */
     for (size_t i = 0; i < m->func_count; i++) {
         print_header(m->funcs[i], out);

@@ -168,7 +168,6 @@ static enum kiln_status architecture(struct parser *p)
 static enum kiln_status target(struct parser *p)
 {
     static const char *const options[] = {"texmode_unified",
-                                          "texmode_independent",
                                           "map_f64_to_f32"};
     enum kiln_status st = KILN_OK;
 
@@ -182,6 +181,8 @@ static enum kiln_status target(struct parser *p)
             known |= at_text(p, options[i]);
         if (at_text(p, "debug"))
             p->module->debug = 1;
+        else if (at_text(p, "texmode_independent"))
+            p->module->texmode_independent = 1;
         else if (!known)
             st = architecture(p);
         if (st)

@@ -418,6 +418,7 @@ struct ptx_module {
     char target_suffix; /* 0, 'a' or 'f' */
     uint8_t address_size;
     uint8_t debug;
+    uint8_t texmode_independent;
     struct ptx_var **vars; /* module scope */
     size_t var_count;
     struct ptx_func **funcs; /* in order; a declaration merged with its
