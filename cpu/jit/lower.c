@@ -14,7 +14,8 @@
     X(SAT)                                                                     \
     X(SATFINITE)                                                               \
     X(RELU)                                                                    \
-    X(LO) X(HI) X(WIDE) X(APPROX) X(FULL) X(CC) X(NAN_) X(XORSIGN) X(ABS)      \
+    X(LO)                                                                      \
+    X(HI) X(WIDE) X(APPROX) X(FULL) X(CC) X(NAN_) X(XORSIGN) X(ABS)            \
         X(SHIFTAMT) X(CLAMP) X(WRAP) X(L) X(R) X(PACK) X(F4E) X(B4E) X(RC8)    \
             X(ECL) X(ECR) X(RC16) X(FINITE) X(INFINITE) X(NUMBER)              \
                 X(NOTANUMBER) X(NORMAL) X(SUBNORMAL)

@@ -91,8 +91,7 @@ static LLVMValueRef widen_half(struct lower *l, LLVMValueRef h, enum ptx_type t)
         LLVMValueRef w = lower_width(l, h, 32, 0);
         return cast_(l, i_shl(l, w, k_int(w, 16)), f32);
     }
-    h = cast_(l, h, lower_float_like(l, h, 16));
-    return LLVMBuildFPExt(l->b, h, f32, "");
+    return lower_widen_half(l, h);
 }
 
 LLVMValueRef lower_unpack(struct lower *l, LLVMValueRef bits, enum ptx_type t)

@@ -7,22 +7,25 @@
  */
 #include "cpu/jit/lower_rules.h"
 
-static LLVMValueRef widen(struct lower *l, LLVMValueRef half)
+LLVMValueRef lower_widen_half(struct lower *l, LLVMValueRef h)
 {
-    LLVMTypeRef f16 = lower_float_like(l, half, 16);
-    return LLVMBuildFPExt(l->b, cast_(l, half, f16),
-                          lower_float_like(l, half, 32), "");
+    if (!l->has_f16c)
+        return lower_half_plain(l, h);
+    h = cast_(l, h, lower_float_like(l, h, 16));
+    return LLVMBuildFPExt(l->b, h, lower_float_like(l, h, 32), "");
 }
 
 LLVMValueRef lower_float_to_half(struct lower *l, LLVMValueRef x,
                                  enum ptx_round round)
 {
     LLVMTypeRef f16 = lower_float_like(l, x, 16);
-    LLVMValueRef h = lower_as_int(l, LLVMBuildFPTrunc(l->b, x, f16, ""));
+    LLVMValueRef h = l->has_f16c
+                         ? lower_as_int(l, LLVMBuildFPTrunc(l->b, x, f16, ""))
+                         : lower_half_round(l, x);
     /* PTX's NaN of 16 bits is 0x7fff. */
     LLVMValueRef nan = f_cmp(l, LLVMRealUNO, x, x);
     if (round != PTX_ROUND_NONE && round != PTX_ROUND_RN)
-        h = lower_step(l, h, widen(l, h), x, round);
+        h = lower_step(l, h, lower_widen_half(l, h), x, round);
     return select_(l, nan, k_int(h, 0x7fff), h);
 }
 

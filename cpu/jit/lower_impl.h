@@ -88,6 +88,8 @@ static inline int lower_has(const struct lower_op *o, enum ptx_mod m)
 LLVMValueRef lower_float_in(struct lower_op *o, unsigned i, enum ptx_type t);
 LLVMValueRef lower_float_out(struct lower_op *o, LLVMValueRef v,
                              enum ptx_type t);
+/* f16 bits to f32. */
+LLVMValueRef lower_widen_half(struct lower *l, LLVMValueRef h);
 /* Raw bits <-> floats without any of that. */
 LLVMValueRef lower_unpack(struct lower *l, LLVMValueRef bits, enum ptx_type t);
 LLVMValueRef lower_pack(struct lower *l, LLVMValueRef v, enum ptx_type t);
@@ -142,6 +144,17 @@ LLVMValueRef lower_fma_odd(struct lower *l, LLVMValueRef a, LLVMValueRef b,
 /* lower_half.c: halves widened to f32, to be narrowed once. */
 LLVMValueRef lower_fma_half(struct lower *l, LLVMValueRef a, LLVMValueRef b,
                             LLVMValueRef c, enum ptx_type t);
+
+/* What a + b lost when it was rounded to s (Knuth); NaN where infinite. */
+LLVMValueRef lower_sum_error(struct lower *l, LLVMValueRef a, LLVMValueRef b,
+                             LLVMValueRef s);
+
+/* lower_plain.c: fma by whatever the processor has; f16 <-> f32 without F16C
+ * (NaN is the caller's). */
+LLVMValueRef lower_fma(struct lower *l, LLVMValueRef a, LLVMValueRef b,
+                       LLVMValueRef c);
+LLVMValueRef lower_half_plain(struct lower *l, LLVMValueRef h);
+LLVMValueRef lower_half_round(struct lower *l, LLVMValueRef x);
 
 /* lower_recip.c: 1 / x to 14 bits; AVX-512. */
 LLVMValueRef lower_rcp_estimate(struct lower *l, LLVMValueRef x);
@@ -217,7 +230,7 @@ static inline LLVMValueRef f_abs(struct lower *l, LLVMValueRef a)
 static inline LLVMValueRef f_fma(struct lower *l, LLVMValueRef a,
                                  LLVMValueRef b, LLVMValueRef c)
 {
-    return lower_call3(l, "llvm.fma", a, b, c);
+    return lower_fma(l, a, b, c);
 }
 static inline LLVMValueRef select_(struct lower *l, LLVMValueRef cond,
                                    LLVMValueRef a, LLVMValueRef b)

@@ -90,9 +90,8 @@ LLVMValueRef lower_to_odd(struct lower *l, LLVMValueRef s, LLVMValueRef e)
     return cast_(l, i_add(l, bits, step), type);
 }
 
-/* What a + b lost when it was rounded to s (Knuth). NaN where infinite. */
-static LLVMValueRef sum_error(struct lower *l, LLVMValueRef a, LLVMValueRef b,
-                              LLVMValueRef s)
+LLVMValueRef lower_sum_error(struct lower *l, LLVMValueRef a, LLVMValueRef b,
+                             LLVMValueRef s)
 {
     LLVMValueRef bb = f_sub(l, s, a);
     LLVMValueRef x = f_sub(l, a, f_sub(l, s, bb));
@@ -108,7 +107,7 @@ LLVMValueRef lower_fma_odd(struct lower *l, LLVMValueRef a, LLVMValueRef b,
                            LLVMValueRef c)
 {
     LLVMValueRef p = f_mul(l, a, b), s = f_add(l, p, c);
-    return lower_to_odd(l, s, sum_error(l, p, c, s));
+    return lower_to_odd(l, s, lower_sum_error(l, p, c, s));
 }
 
 /* f32 operands in f64, the result rounded to odd there. */
@@ -125,7 +124,7 @@ static LLVMValueRef odd_double(struct lower *l, enum lower_arith op,
         /* fall through */
     case LOWER_ADD:
         s = f_add(l, a, b);
-        return lower_to_odd(l, s, sum_error(l, a, b, s));
+        return lower_to_odd(l, s, lower_sum_error(l, a, b, s));
     case LOWER_MUL:
         return f_mul(l, a, b);
     case LOWER_FMA:

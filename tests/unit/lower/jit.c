@@ -59,20 +59,20 @@ static LLVMTargetMachineRef host_machine(void)
     return m;
 }
 
-struct jit *jit_open(unsigned lanes, int flush, int avx512)
+struct jit *jit_open(unsigned lanes, int flush, int level)
 {
     struct jit *jit = calloc(1, sizeof *jit);
     if (!jit)
         return NULL;
     jit->machine = host_machine();
-    jit->avx512 = avx512;
+    jit->avx512 = level > 1;
     jit->l.ctx = LLVMContextCreate();
     jit->l.module = LLVMModuleCreateWithNameInContext("forms", jit->l.ctx);
     jit->l.b = LLVMCreateBuilderInContext(jit->l.ctx);
     jit->l.lanes = lanes;
     jit->l.flush = flush;
-    jit->l.has_avx512 = avx512;
-    jit->l.has_f16c = 1;
+    jit->l.has_avx512 = level > 1;
+    jit->l.has_f16c = level > 0;
     char *triple = LLVMGetTargetMachineTriple(jit->machine);
     LLVMSetTarget(jit->l.module, triple);
     LLVMDisposeMessage(triple);
@@ -191,6 +191,16 @@ static enum kiln_status lower_form(struct jit *jit, const struct form *form,
     return KILN_OK;
 }
 
+static void add_attribute(struct jit *jit, LLVMValueRef fn, const char *name,
+                          const char *value)
+{
+    LLVMAttributeRef a =
+        LLVMCreateStringAttribute(jit->l.ctx, name, (unsigned)strlen(name),
+                                  value, (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            a);
+}
+
 static LLVMValueRef new_function(struct jit *jit, unsigned index)
 {
     LLVMTypeRef ptr = LLVMPointerTypeInContext(jit->l.ctx, 0);
@@ -202,10 +212,11 @@ static LLVMValueRef new_function(struct jit *jit, unsigned index)
     LLVMValueRef fn = LLVMAddFunction(jit->l.module, name, type);
     LLVMPositionBuilderAtEnd(
         jit->l.b, LLVMAppendBasicBlockInContext(jit->l.ctx, fn, "entry"));
-    LLVMAttributeRef wide = LLVMCreateStringAttribute(
-        jit->l.ctx, "prefer-vector-width", 19, "512", 3);
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            wide);
+    add_attribute(jit, fn, "prefer-vector-width", "512");
+    add_attribute(jit, fn, "no-builtins", "true");
+    if (jit->l.flush)
+        add_attribute(jit, fn, "denormal-fp-math-f32",
+                      "preserve-sign,preserve-sign");
     return fn;
 }
 

@@ -15,7 +15,7 @@ struct jit_form {
     unsigned dst_bits[3];
 };
 int jit_has_avx512(void);
-struct jit *jit_open(unsigned lanes, int flush, int avx512);
+struct jit *jit_open(unsigned lanes, int flush, int level);
 /* 1: the form failed to parse or to lower, said on stderr. A refusal for lack
  * of AVX-512 is none: made->ready stays 0. */
 int jit_add(struct jit *jit, const struct form *form, unsigned index,
