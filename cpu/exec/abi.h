@@ -63,7 +63,7 @@ enum abi_barrier_kind {
 
 /* What a resumable warp keeps while others run; its values lie behind. */
 struct abi_frame {
-    uint32_t state; /* 0: to start; ABI_ENDED; else the barrier's number */
+    uint32_t state;   /* 0: to start; ABI_ENDED; else the barrier's number */
     uint32_t barrier; /* what it waits for: as the barrier call's arguments */
     uint32_t threads;
     uint32_t kind;

@@ -74,7 +74,7 @@ struct op {
     exec_host_fn *host;       /* OP_HOST */
     void *host_data;
     int host_always;
-    void *snapshot; /* source bytes of a copy, owned */
+    void *snapshot;   /* source bytes of a copy, owned */
     struct grid grid; /* OP_GRID */
 };
 
@@ -109,8 +109,13 @@ struct exec_event {
 
 /* ---- slots ---- */
 
-enum fault_source { FAULT_NONE, FAULT_SIGNAL, FAULT_CALL, FAULT_DEADLOCK,
-                    FAULT_STOPPED };
+enum fault_source {
+    FAULT_NONE,
+    FAULT_SIGNAL,
+    FAULT_CALL,
+    FAULT_DEADLOCK,
+    FAULT_STOPPED
+};
 
 struct fault {
     enum fault_source source;
@@ -123,8 +128,8 @@ struct fault {
 };
 
 struct barrier {
-    uint32_t waiting; /* warps, a bit each */
-    uint32_t arrived; /* warps */
+    uint32_t waiting;  /* warps, a bit each */
+    uint32_t arrived;  /* warps */
     uint32_t expected; /* warps; 0: all that live */
     uint32_t kind;
     uint32_t value;
@@ -134,11 +139,11 @@ struct barrier {
  * pieces of one grid. */
 struct slot {
     struct abi_block block;
-    struct op *op;          /* NULL: free */
+    struct op *op; /* NULL: free */
     pthread_t thread;
     pid_t tid;
     uint32_t index;
-    int leaving; /* under the lock: it will run no more pieces of op */
+    int leaving;         /* under the lock: it will run no more pieces of op */
     uint64_t next, last; /* the chunk: pieces to run */
     /* read by the signal handler on this thread */
     volatile int in_kernel;
@@ -167,18 +172,18 @@ struct engine {
     pthread_t *workers;
     unsigned worker_count;
     int stopping;
-    int forked; /* this is a child without worker threads */
+    int forked;        /* this is a child without worker threads */
     struct op *active; /* grids with pieces left, oldest first */
     _Atomic unsigned active_count;
-    struct exec_stream *ready;       /* streams to advance */
-    struct op *finished;             /* to be freed after the lock */
-    unsigned wake_workers;           /* to be woken after the lock */
+    struct exec_stream *ready; /* streams to advance */
+    struct op *finished;       /* to be freed after the lock */
+    unsigned wake_workers;     /* to be woken after the lock */
     int wake_waiters;
     _Atomic uint32_t work_seq, done_seq; /* futexes */
     _Atomic unsigned sleeping;           /* workers on work_seq */
     _Atomic unsigned spinning;
-    _Atomic unsigned waiting;            /* threads on done_seq */
-    unsigned char *window;               /* shared memory of all slots */
+    _Atomic unsigned waiting; /* threads on done_seq */
+    unsigned char *window;    /* shared memory of all slots */
     size_t window_size;
     uint64_t grid_id;
 };
@@ -219,9 +224,9 @@ void fault_stopped(struct slot *slot) __attribute__((noreturn));
 static inline void slot_enter_kernel(struct slot *slot)
 {
     slot->in_kernel = 1;
-    if (__builtin_expect(atomic_load_explicit(&slot->op->grid.stop,
-                                              memory_order_relaxed),
-                         0))
+    if (__builtin_expect(
+            atomic_load_explicit(&slot->op->grid.stop, memory_order_relaxed),
+            0))
         fault_stopped(slot);
 }
 void barrier_reset(struct slot *slot, uint32_t warps);

@@ -74,8 +74,8 @@ static struct exec_stream *place_of(const struct exec_event *event,
 }
 
 /* What the event's context has to say; gives place_of's reference back. */
-static enum kiln_status leave(struct exec_stream *stream,
-                              enum kiln_status st, struct kiln_error *err)
+static enum kiln_status leave(struct exec_stream *stream, enum kiln_status st,
+                              struct kiln_error *err)
 {
     if (!st)
         st = context_error(stream->context, err);
@@ -117,8 +117,8 @@ static enum kiln_status check_reached(const struct exec_event *event,
 {
     if (!event->stream)
         return kiln_fail(err, KILN_E_HANDLE, "event was never recorded");
-    if (atomic_load_explicit(&event->stream->completed,
-                             memory_order_relaxed) < event->seq)
+    if (atomic_load_explicit(&event->stream->completed, memory_order_relaxed) <
+        event->seq)
         return KILN_E_NOT_READY;
     return KILN_OK;
 }

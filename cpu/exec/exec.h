@@ -210,8 +210,7 @@ enum kiln_status exec_event_sync(struct exec_event *event,
                                  struct kiln_error *err);
 /* Nanoseconds from a to b. KILN_E_HANDLE when one was never recorded,
  * KILN_E_NOT_READY when one is not yet reached. */
-enum kiln_status exec_event_elapsed(struct exec_event *a,
-                                    struct exec_event *b, int64_t *ns,
-                                    struct kiln_error *err);
+enum kiln_status exec_event_elapsed(struct exec_event *a, struct exec_event *b,
+                                    int64_t *ns, struct kiln_error *err);
 
 #endif

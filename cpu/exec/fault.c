@@ -35,10 +35,8 @@ static int key_made;
 /* The handler reads it, so it must not be allocated at first use. */
 static _Thread_local struct slot *here
     __attribute__((tls_model("initial-exec")));
-static _Thread_local int has_stack
-    __attribute__((tls_model("initial-exec")));
-static _Thread_local int passing
-    __attribute__((tls_model("initial-exec")));
+static _Thread_local int has_stack __attribute__((tls_model("initial-exec")));
+static _Thread_local int passing __attribute__((tls_model("initial-exec")));
 
 static __attribute__((noreturn)) void landing(struct slot *slot)
 {
@@ -100,7 +98,8 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 }
 
 /* ThreadSanitizer takes a signal between two fibers for either's. */
-__attribute__((no_sanitize("thread"))) static void on_signal(int signal, siginfo_t *info, void *context)
+__attribute__((no_sanitize("thread"))) static void
+on_signal(int signal, siginfo_t *info, void *context)
 {
     struct slot *slot = here;
     const int saved = errno;
@@ -271,12 +270,12 @@ static const char *what_is_at(const struct slot *slot, uint64_t address,
             if (exec_memory_find((address & ~(uint64_t)4095) - back * 4096 +
                                      (back == 1 ? 4095 : 0),
                                  &range)) {
-                snprintf(text, size,
-                         "%llu bytes past an allocation of %llu at 0x%llx",
-                         (unsigned long long)(address - range.base -
-                                              range.size),
-                         (unsigned long long)range.size,
-                         (unsigned long long)range.base);
+                snprintf(
+                    text, size,
+                    "%llu bytes past an allocation of %llu at 0x%llx",
+                    (unsigned long long)(address - range.base - range.size),
+                    (unsigned long long)range.size,
+                    (unsigned long long)range.base);
                 return text;
             }
         return "device memory that is not allocated";

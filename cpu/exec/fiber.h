@@ -16,7 +16,7 @@ enum { FIBER_STACK = 256 * 1024 };
 typedef void fiber_main(void *data);
 
 struct fiber {
-    void *stack_pointer; /* where a switch to it goes on */
+    void *stack_pointer;  /* where a switch to it goes on */
     unsigned char *stack; /* lowest usable byte, a guard page below */
     size_t size;
     unsigned char *top;

@@ -52,8 +52,8 @@ static enum kiln_status check_launch(const struct exec_launch *l,
                          EXEC_MAX_SHARED);
     if (*blocks > UINT64_MAX / 2)
         return kiln_fail(err, KILN_E_INVALID,
-                         "launch of %.100s: grid %u,%u,%u is too large",
-                         name, l->grid[0], l->grid[1], l->grid[2]);
+                         "launch of %.100s: grid %u,%u,%u is too large", name,
+                         l->grid[0], l->grid[1], l->grid[2]);
     return KILN_OK;
 }
 
@@ -76,8 +76,8 @@ static void fill_launch(struct op *op, const struct exec_launch *l)
     a->warps = (a->threads + ABI_WARP - 1) / ABI_WARP;
     a->static_shared = l->static_shared;
     a->dynamic_shared = l->dynamic_shared;
-    a->grid_id = atomic_fetch_add_explicit(&grid_id, 1, memory_order_relaxed) +
-                 1;
+    a->grid_id =
+        atomic_fetch_add_explicit(&grid_id, 1, memory_order_relaxed) + 1;
     a->envreg = no_envreg;
 }
 
@@ -156,8 +156,7 @@ static void copy_row_piece(struct abi_block *block, uint32_t first,
 
     (void)first;
     (void)end;
-    memcpy((unsigned char *)c->to + at, (const unsigned char *)c->from + at,
-           n);
+    memcpy((unsigned char *)c->to + at, (const unsigned char *)c->from + at, n);
 }
 
 /* Rows that overlap: one piece, for memmove to order. */
@@ -206,8 +205,7 @@ static int overlaps(const struct exec_copy *c)
 }
 
 enum kiln_status exec_copy(struct exec_stream *stream,
-                           const struct exec_copy *copy,
-                           struct kiln_error *err)
+                           const struct exec_copy *copy, struct kiln_error *err)
 {
     struct exec_copy c = *copy;
     struct op *op;
@@ -290,8 +288,7 @@ static void fill_rows_piece(struct abi_block *block, uint32_t first,
 }
 
 enum kiln_status exec_fill(struct exec_stream *stream,
-                           const struct exec_fill *fill,
-                           struct kiln_error *err)
+                           const struct exec_fill *fill, struct kiln_error *err)
 {
     struct exec_fill f = *fill;
     struct op *op;
@@ -310,8 +307,8 @@ enum kiln_status exec_fill(struct exec_stream *stream,
 
         op = pieces_new(fill_rows_piece, (f.height + some - 1) / some, err);
     } else {
-        op = pieces_new(fill_row_piece,
-                        (bytes + PIECE_BYTES - 1) / PIECE_BYTES, err);
+        op = pieces_new(fill_row_piece, (bytes + PIECE_BYTES - 1) / PIECE_BYTES,
+                        err);
     }
     if (!op)
         return KILN_E_MEMORY;

@@ -21,7 +21,7 @@
 #include "cpu/exec/engine.h"
 #include "cpu/exec/slab.h"
 
-#define MIB ((uint64_t)1 << 20)
+#define MIB       ((uint64_t)1 << 20)
 #define HUGE_PAGE (2 * MIB)
 /* allocations of this size ask the system first whether it has as much */
 #define ASK_FIRST (256 * MIB)
@@ -36,9 +36,9 @@ struct entry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t start, end; /* of the reserved range */
 static uint64_t page;
-static uint64_t next;  /* addresses from here on were never used */
-static uint64_t used;  /* bytes in live allocations, whole pages */
-static uint64_t total; /* the device's memory */
+static uint64_t next;         /* addresses from here on were never used */
+static uint64_t used;         /* bytes in live allocations, whole pages */
+static uint64_t total;        /* the device's memory */
 static struct entry *entries; /* by address */
 static size_t count, room, live;
 

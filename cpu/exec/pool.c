@@ -32,9 +32,9 @@
 #include "cpu/exec/engine.h"
 
 enum {
-    SPIN_NS = 20000,      /* of a worker without work */
-    WAIT_SPIN_NS = 50000, /* of a thread that waits */
-    PATIENCE_NS = 5000000, /* before it takes an extra slot */
+    SPIN_NS = 20000,        /* of a worker without work */
+    WAIT_SPIN_NS = 50000,   /* of a thread that waits */
+    PATIENCE_NS = 5000000,  /* before it takes an extra slot */
     BREAK_OFF_NS = 10000000 /* for blocks to stop by themselves */
 };
 
@@ -90,8 +90,7 @@ static void call_workers(uint64_t wanted)
 {
     const unsigned sleeping =
         (atomic_fetch_add(&engine.work_seq, 1), atomic_load(&engine.sleeping));
-    const unsigned more =
-        wanted < sleeping ? (unsigned)wanted : sleeping;
+    const unsigned more = wanted < sleeping ? (unsigned)wanted : sleeping;
 
     if (engine.wake_workers < more)
         engine.wake_workers = more;
@@ -379,9 +378,8 @@ static unsigned core_count(void)
         if (!*end && n >= 1 && n <= MAX_RUNNERS)
             count = (int)n;
         else
-            log_line(LOG_WARN,
-                     "KILN_CPU_THREADS=%s ignored: 1 to %d expected", asked,
-                     MAX_RUNNERS);
+            log_line(LOG_WARN, "KILN_CPU_THREADS=%s ignored: 1 to %d expected",
+                     asked, MAX_RUNNERS);
     }
     return count > MAX_RUNNERS ? MAX_RUNNERS : (unsigned)count;
 }
@@ -400,9 +398,8 @@ static enum kiln_status open_slots(struct kiln_error *err)
         return kiln_fail(err, KILN_E_MEMORY, "no memory for %u block runners",
                          engine.runners);
     engine.window_size = half + engine.slot_count * step;
-    engine.window =
-        mmap(NULL, engine.window_size, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    engine.window = mmap(NULL, engine.window_size, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (engine.window == MAP_FAILED) {
         engine.window = NULL;
         return kiln_fail(err, KILN_E_MEMORY,

@@ -262,16 +262,15 @@ void stream_finish(struct exec_stream *stream)
 /* 1 when the op is over at once. */
 static int begin(struct op *op)
 {
-    const int failed =
-        atomic_load_explicit(&op->stream->context->status,
-                             memory_order_relaxed) != 0;
+    const int failed = atomic_load_explicit(&op->stream->context->status,
+                                            memory_order_relaxed) != 0;
 
     switch (op->kind) {
     case OP_RECORD:
         return 1;
     case OP_WAIT:
-        if (atomic_load_explicit(&op->other->completed,
-                                 memory_order_relaxed) >= op->other_seq)
+        if (atomic_load_explicit(&op->other->completed, memory_order_relaxed) >=
+            op->other_seq)
             return 1;
         op->next_waiter = op->other->waiters;
         op->other->waiters = op;
@@ -325,8 +324,9 @@ static void append(struct exec_stream *stream, struct op *op)
 }
 
 /* Make stream wait until other has completed seq; nothing when it has. */
-static enum kiln_status wait_for(struct exec_stream *stream, struct exec_stream *other,
-                    uint64_t seq, struct kiln_error *err)
+static enum kiln_status wait_for(struct exec_stream *stream,
+                                 struct exec_stream *other, uint64_t seq,
+                                 struct kiln_error *err)
 {
     struct op *op;
 
@@ -356,8 +356,7 @@ static enum kiln_status wait_for_legacy(struct exec_stream *stream,
             if (!(s->flags & EXEC_STREAM_NONBLOCKING))
                 st = wait_for(stream, s, s->submitted, err);
     } else if (!(stream->flags & EXEC_STREAM_NONBLOCKING) && context->legacy) {
-        st = wait_for(stream, context->legacy, context->legacy->submitted,
-                      err);
+        st = wait_for(stream, context->legacy, context->legacy->submitted, err);
     }
     return st;
 }

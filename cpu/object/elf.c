@@ -21,8 +21,8 @@ int elf_is(const unsigned char *bytes, size_t size)
     memcpy(&header, bytes, sizeof header);
     return memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
            header.e_ident[EI_CLASS] == ELFCLASS64 &&
-           header.e_ident[EI_DATA] == ELFDATA2LSB &&
-           header.e_type == ET_REL && header.e_machine == EM_X86_64;
+           header.e_ident[EI_DATA] == ELFDATA2LSB && header.e_type == ET_REL &&
+           header.e_machine == EM_X86_64;
 }
 
 static int inside(const struct elf *elf, uint64_t offset, uint64_t size)
@@ -99,7 +99,8 @@ static enum kiln_status read_sections(struct elf *elf, struct arena *arena,
     }
     names = strings(elf, header.e_shstrndx);
     for (size_t i = 0; names && i < elf->section_count; i++) {
-        if (elf->sections[i].sh_name >= elf->sections[header.e_shstrndx].sh_size)
+        if (elf->sections[i].sh_name >=
+            elf->sections[header.e_shstrndx].sh_size)
             names = NULL;
         else
             elf->names[i] = names + elf->sections[i].sh_name;
@@ -119,19 +120,20 @@ static enum kiln_status check_symbol(const struct elf *elf, size_t i,
 
     if (s->st_name >= names_size)
         return kiln_fail(err, KILN_E_FORMAT,
-                         "object: symbol %zu: name at %u in a table of %llu",
-                         i, s->st_name, (unsigned long long)names_size);
+                         "object: symbol %zu: name at %u in a table of %llu", i,
+                         s->st_name, (unsigned long long)names_size);
     if (reserved ? s->st_shndx != SHN_ABS : s->st_shndx >= elf->section_count)
         return kiln_fail(err, KILN_E_FORMAT,
                          "object: symbol %zu: section 0x%x of %zu", i,
                          s->st_shndx, elf->section_count);
     if (!reserved && s->st_shndx != SHN_UNDEF &&
         s->st_value > elf->sections[s->st_shndx].sh_size)
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "object: symbol %zu: at 0x%llx in section %u of %llu "
-                         "bytes",
-                         i, (unsigned long long)s->st_value, s->st_shndx,
-                         (unsigned long long)elf->sections[s->st_shndx].sh_size);
+        return kiln_fail(
+            err, KILN_E_FORMAT,
+            "object: symbol %zu: at 0x%llx in section %u of %llu "
+            "bytes",
+            i, (unsigned long long)s->st_value, s->st_shndx,
+            (unsigned long long)elf->sections[s->st_shndx].sh_size);
     return KILN_OK;
 }
 
@@ -172,8 +174,8 @@ static enum kiln_status read_symbols(struct elf *elf, struct arena *arena,
                count * sizeof *elf->symbols);
     elf->symbol_count = count;
     for (size_t i = 0; i < count; i++) {
-        enum kiln_status st = check_symbol(
-            elf, i, elf->sections[table->sh_link].sh_size, err);
+        enum kiln_status st =
+            check_symbol(elf, i, elf->sections[table->sh_link].sh_size, err);
 
         if (st)
             return st;

@@ -19,7 +19,7 @@ enum {
     REF_BYTES = 16,
     PARAM_BLOCK_MAX = 1 << 16
 };
-#define DATA_MAX ((uint64_t)1 << 40)
+#define DATA_MAX  ((uint64_t)1 << 40)
 #define FRAME_MAX ((uint32_t)1 << 20)
 
 static const char magic[8] = {'K', 'I', 'L', 'N', 'I', 'N', 'F', 'O'};
@@ -213,9 +213,8 @@ static enum kiln_status get_variants(struct reader *r, struct object_kernel *k)
 {
     struct object_variant *variants;
     void *room;
-    enum kiln_status st =
-        get_array(r, "variants", VARIANT_BYTES, sizeof *variants,
-                  &k->variant_count, &room);
+    enum kiln_status st = get_array(r, "variants", VARIANT_BYTES,
+                                    sizeof *variants, &k->variant_count, &room);
 
     if (st)
         return st;
@@ -239,9 +238,8 @@ static enum kiln_status get_variants(struct reader *r, struct object_kernel *k)
 static enum kiln_status check_kernel(const struct reader *r,
                                      const struct object_kernel *k)
 {
-    const uint32_t known =
-        OBJECT_KERNEL_BARRIER | OBJECT_KERNEL_FLUSH | OBJECT_KERNEL_DYNAMIC |
-        OBJECT_KERNEL_RESUME;
+    const uint32_t known = OBJECT_KERNEL_BARRIER | OBJECT_KERNEL_FLUSH |
+                           OBJECT_KERNEL_DYNAMIC | OBJECT_KERNEL_RESUME;
 
     if (!k->name[0] || !k->variant_count)
         return kiln_fail(r->err, KILN_E_FORMAT,
@@ -293,8 +291,7 @@ static enum kiln_status get_kernel(struct reader *r, struct object_kernel *k)
     return r->in.bad ? KILN_OK : check_kernel(r, k);
 }
 
-static enum kiln_status get_variables(struct reader *r,
-                                      struct object_info *out)
+static enum kiln_status get_variables(struct reader *r, struct object_info *out)
 {
     struct object_variable *variables;
     void *room;

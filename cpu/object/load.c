@@ -33,7 +33,7 @@ struct object_entry {
 struct object_code {
     unsigned char *map;
     size_t map_size;
-    size_t code_size; /* whole pages at the start of map */
+    size_t code_size;             /* whole pages at the start of map */
     struct object_entry *entries; /* functions, sorted by name */
     size_t entry_count;
     char *names;
@@ -45,12 +45,12 @@ struct loader {
     struct object_info info;
     struct arena arena;
     struct kiln_error *err;
-    enum region *region;   /* of each section */
-    uint64_t *place;       /* of each section, from the start of the map */
-    int32_t *slot;         /* of each symbol: its GOT entry, or NO_SLOT */
-    uint64_t *outside;     /* of each symbol: address by the table, or 0 */
+    enum region *region;    /* of each section */
+    uint64_t *place;        /* of each section, from the start of the map */
+    int32_t *slot;          /* of each symbol: its GOT entry, or NO_SLOT */
+    uint64_t *outside;      /* of each symbol: address by the table, or 0 */
     unsigned char *stubbed; /* of each symbol: called, so a stub is needed */
-    uint64_t end[REGIONS]; /* where each region ends */
+    uint64_t end[REGIONS];  /* where each region ends */
     size_t slots;
     uint64_t got, stubs;
     int low; /* must lie below 2 GiB */
@@ -59,19 +59,9 @@ struct loader {
 };
 
 static const char *const reloc_names[] = {
-#define NAME(n) [R_X86_64_##n] = "R_X86_64_" #n
-    NAME(NONE),     NAME(64),        NAME(PC32),     NAME(GOT32),
-    NAME(PLT32),    NAME(COPY),      NAME(GLOB_DAT), NAME(JUMP_SLOT),
-    NAME(RELATIVE), NAME(GOTPCREL),  NAME(32),       NAME(32S),
-    NAME(16),       NAME(PC16),      NAME(8),        NAME(PC8),
-    NAME(DTPMOD64), NAME(DTPOFF64),  NAME(TPOFF64),  NAME(TLSGD),
-    NAME(TLSLD),    NAME(DTPOFF32),  NAME(GOTTPOFF), NAME(TPOFF32),
-    NAME(PC64),     NAME(GOTOFF64),  NAME(GOTPC32),  NAME(GOT64),
-    NAME(GOTPCREL64), NAME(GOTPC64), NAME(GOTPLT64), NAME(PLTOFF64),
-    NAME(SIZE32),   NAME(SIZE64),    NAME(GOTPC32_TLSDESC),
-    NAME(TLSDESC_CALL), NAME(TLSDESC), NAME(IRELATIVE),
-    NAME(GOTPCRELX), NAME(REX_GOTPCRELX),
-#undef NAME
+#define X(name) [R_X86_64_##name] = "R_X86_64_" #name,
+#include "cpu/object/relocs.def"
+#undef X
 };
 
 static uint64_t round_up(uint64_t v, uint64_t alignment)
@@ -103,8 +93,8 @@ static enum kiln_status classify(struct loader *l, size_t i)
         return KILN_OK;
     if (s->sh_type != SHT_PROGBITS && s->sh_type != SHT_NOBITS)
         return kiln_fail(l->err, KILN_E_FORMAT,
-                         "object: section %s: type 0x%x cannot be loaded",
-                         name, s->sh_type);
+                         "object: section %s: type 0x%x cannot be loaded", name,
+                         s->sh_type);
     if (s->sh_flags & ~known)
         return kiln_fail(l->err, KILN_E_FORMAT,
                          "object: section %s: flags 0x%llx cannot be loaded",
@@ -177,8 +167,7 @@ static enum kiln_status survey_relocs(struct loader *l, size_t section)
     const size_t target = s->sh_info;
     const size_t count = elf_rela_count(&l->elf, section);
 
-    if (target >= l->elf.section_count ||
-        l->region[target] == REGION_NONE)
+    if (target >= l->elf.section_count || l->region[target] == REGION_NONE)
         return KILN_OK;
     if (s->sh_type == SHT_REL || s->sh_entsize != sizeof(Elf64_Rela) ||
         l->elf.sections[target].sh_type == SHT_NOBITS)
@@ -197,10 +186,9 @@ static enum kiln_status survey_relocs(struct loader *l, size_t section)
         if (type == R_X86_64_NONE)
             continue;
         if (!width) {
-            const char *name =
-                type < sizeof reloc_names / sizeof reloc_names[0]
-                    ? reloc_names[type]
-                    : NULL;
+            const char *name = type < sizeof reloc_names / sizeof reloc_names[0]
+                                   ? reloc_names[type]
+                                   : NULL;
             return kiln_fail(l->err, KILN_E_FORMAT,
                              "object: section %s: relocation %zu of type %u "
                              "(%s) is not supported",
@@ -400,8 +388,7 @@ static enum kiln_status protect(const struct loader *l)
                      (size_t)(parts[i].to - parts[i].from), parts[i].access))
             return kiln_fail(l->err, KILN_E_OS,
                              "object: mprotect of %llu bytes of code: %m",
-                             (unsigned long long)(parts[i].to -
-                                                  parts[i].from));
+                             (unsigned long long)(parts[i].to - parts[i].from));
     }
     return KILN_OK;
 }
@@ -475,9 +462,9 @@ static enum kiln_status map_and_relocate(struct loader *l,
 
     if (!size)
         return kiln_fail(l->err, KILN_E_FORMAT, "object: nothing to load");
-    l->map = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | (l->low ? MAP_32BIT : 0), -1,
-                  0);
+    l->map =
+        mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | (l->low ? MAP_32BIT : 0), -1, 0);
     if (l->map == MAP_FAILED)
         return kiln_fail(l->err, KILN_E_MEMORY,
                          "object: no room for %llu bytes of code%s: %m",

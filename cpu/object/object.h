@@ -48,11 +48,11 @@ struct object_variant {
 };
 
 enum {
-    OBJECT_KERNEL_BARRIER = 1,  /* waits at barriers */
-    OBJECT_KERNEL_FLUSH = 2,    /* run with MXCSR FTZ and DAZ set */
-    OBJECT_KERNEL_DYNAMIC = 4,  /* uses dynamic shared memory */
-    OBJECT_KERNEL_RESUME = 8    /* its barriers return, with frame_bytes of
-                                 * frame a warp; else it needs fibers */
+    OBJECT_KERNEL_BARRIER = 1, /* waits at barriers */
+    OBJECT_KERNEL_FLUSH = 2,   /* run with MXCSR FTZ and DAZ set */
+    OBJECT_KERNEL_DYNAMIC = 4, /* uses dynamic shared memory */
+    OBJECT_KERNEL_RESUME = 8   /* its barriers return, with frame_bytes of
+                                * frame a warp; else it needs fibers */
 };
 
 struct object_kernel {
@@ -62,7 +62,7 @@ struct object_kernel {
     uint32_t param_bytes;
     const struct object_variant *variants; /* best first */
     uint32_t variant_count;
-    uint32_t chunk_lanes; /* 16 on AVX-512, 8 on AVX2, 4 on SSE */
+    uint32_t chunk_lanes;   /* 16 on AVX-512, 8 on AVX2, 4 on SSE */
     uint32_t static_shared; /* bytes */
     uint32_t local_bytes;   /* a thread */
     uint32_t frame_bytes;   /* a warp; 0 unless OBJECT_KERNEL_RESUME */
@@ -114,8 +114,7 @@ struct object_info {
 void object_info_write(const struct object_info *info, struct buffer *out);
 /* Read it back; everything in *out lives in arena or borrows bytes. */
 enum kiln_status object_info_read(const void *bytes, size_t size,
-                                  struct arena *arena,
-                                  struct object_info *out,
+                                  struct arena *arena, struct object_info *out,
                                   struct kiln_error *err);
 
 /* Whether bytes look like a Kiln object at all (ELF with our section). */
@@ -126,8 +125,8 @@ enum kiln_status object_read(const void *bytes, size_t size,
                              struct kiln_error *err);
 /* Whether this host and build can run it: ABI version, build identity, CPU
  * features; the sentence says what was found and needed (E_NO_BINARY). */
-enum kiln_status object_check(const struct object_info *info,
-                              const char *build, struct kiln_error *err);
+enum kiln_status object_check(const struct object_info *info, const char *build,
+                              struct kiln_error *err);
 /* CPU features by the names that `features` uses; and the list for this
  * host, as one comma-separated string (static storage). */
 int object_host_has(const char *feature, size_t n);
@@ -136,8 +135,7 @@ const char *object_host_features(void);
 /* An object relocated into this process. */
 struct object_code;
 enum kiln_status object_load(const void *bytes, size_t size,
-                             struct object_code **out,
-                             struct kiln_error *err);
+                             struct object_code **out, struct kiln_error *err);
 void object_unload(struct object_code *code);
 /* Address of a function symbol, or NULL. */
 void *object_symbol(const struct object_code *code, const char *name);

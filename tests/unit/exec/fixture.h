@@ -40,7 +40,8 @@ void fails(struct exec_stream *stream, enum kiln_status status,
            const char *words);
 
 /* The block's parameters as a struct. */
-#define PARAMS(block, type) ((type const *)(const void *)(block)->launch->params)
+#define PARAMS(block, type)                                                    \
+    ((type const *)(const void *)(block)->launch->params)
 
 /* In a kernel, where cmocka cannot be called. */
 #define CHECK(condition)                                                       \

@@ -287,7 +287,7 @@ static void blocks_that_wait_for_a_failed_one_are_broken_off(void **state)
 static const volatile uintptr_t bad_address = 8;
 
 static BAD void fault_in_one_warp(struct abi_block *block, uint32_t warp,
-                              uint32_t end)
+                                  uint32_t end)
 {
     uint32_t *out = *PARAMS(block, uint32_t *);
 
@@ -335,8 +335,7 @@ static void a_copy_from_a_bad_host_pointer_fails_the_context(void **state)
 {
     struct fixture *f = *state;
     char *to = device_alloc(4096);
-    const struct exec_copy copy = {
-        .to = to, .from = (void *)16, .width = 4096};
+    const struct exec_copy copy = {.to = to, .from = (void *)16, .width = 4096};
 
     assert_int_equal(exec_copy(f->stream, &copy, NULL), 0);
     fails(f->stream, KILN_E_ADDRESS, "memory copy: read of 0x10");

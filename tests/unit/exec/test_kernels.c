@@ -407,10 +407,8 @@ static void a_negative_shared_offset_faults(void **state)
 static void bad_shapes_are_refused_and_released(void **state)
 {
     struct fixture *f = *state;
-    struct exec_launch l = {.function = saxpy,
-                            .grid = {1, 0, 1},
-                            .block = {32, 1, 1},
-                            .name = "k"};
+    struct exec_launch l = {
+        .function = saxpy, .grid = {1, 0, 1}, .block = {32, 1, 1}, .name = "k"};
     struct kiln_error err;
 
     assert_int_equal(exec_launch(f->stream, &l, &err), KILN_E_INVALID);

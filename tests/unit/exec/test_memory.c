@@ -64,7 +64,7 @@ static void what_is_not_device_memory_is_not_found(void **state)
 {
     struct exec_range range;
     struct kiln_error err;
-    int here;
+    int here = 0;
     char *p = device_alloc(8192);
 
     (void)state;

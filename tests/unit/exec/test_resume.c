@@ -46,16 +46,16 @@ static void resumable(struct exec_stream *stream, abi_kernel *kernel,
                       uint32_t grid, uint32_t threads, uint32_t *out)
 {
     struct kiln_error err = {0};
-    const struct exec_launch l = {
-        .function = kernel,
-        .flags = OBJECT_KERNEL_BARRIER | OBJECT_KERNEL_RESUME,
-        .grid = {grid, 1, 1},
-        .block = {threads, 1, 1},
-        .static_shared = 4096,
-        .frame_bytes = FRAME,
-        .params = &out,
-        .param_bytes = sizeof out,
-        .name = "resumed"};
+    const struct exec_launch l = {.function = kernel,
+                                  .flags = OBJECT_KERNEL_BARRIER |
+                                           OBJECT_KERNEL_RESUME,
+                                  .grid = {grid, 1, 1},
+                                  .block = {threads, 1, 1},
+                                  .static_shared = 4096,
+                                  .frame_bytes = FRAME,
+                                  .params = &out,
+                                  .param_bytes = sizeof out,
+                                  .name = "resumed"};
 
     if (exec_launch(stream, &l, &err))
         fail_msg("%s", err.text);

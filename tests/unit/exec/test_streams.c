@@ -127,9 +127,8 @@ static void every_launch_is_released_once(void **state)
     for (int i = 0; i < 10; i++)
         assert_int_equal(exec_launch(f->stream, &l, NULL), KILN_E_LAUNCH);
     fails(f->stream, KILN_E_LAUNCH, "poisoned");
-    for (int i = 0; i < 1000 &&
-                    __atomic_load_n(&released, __ATOMIC_RELAXED) < 111;
-         i++)
+    for (int i = 0;
+         i < 1000 && __atomic_load_n(&released, __ATOMIC_RELAXED) < 111; i++)
         pause_ms(1);
     assert_int_equal(__atomic_load_n(&released, __ATOMIC_ACQUIRE), 111);
 }
@@ -292,8 +291,8 @@ static void host_functions_keep_the_order(void **state)
 
         launch(f->stream, advance, 1, 1, &p, sizeof p, 0);
         calls[i] = (struct host_call){&cell, i * 2 + 1, i * 2 + 2, -1};
-        assert_int_equal(
-            exec_host(f->stream, host_advance, &calls[i], 0, NULL), 0);
+        assert_int_equal(exec_host(f->stream, host_advance, &calls[i], 0, NULL),
+                         0);
     }
     finish(f->stream);
     assert_int_equal(cell, 200);
@@ -511,10 +510,10 @@ static void many_threads_chain_many_streams(void **state)
     for (int t = 0; t < THREADS; t++) {
         chains[t] = (struct chain){.f = f, .mine = cells + t * 16};
         for (int i = 0; i < STREAMS; i++)
-            chains[t].s[i] = stream_of(f, i % 3 == 0 ? 0
-                                          : EXEC_STREAM_NONBLOCKING);
-        assert_int_equal(
-            pthread_create(&threads[t], NULL, chase, &chains[t]), 0);
+            chains[t].s[i] =
+                stream_of(f, i % 3 == 0 ? 0 : EXEC_STREAM_NONBLOCKING);
+        assert_int_equal(pthread_create(&threads[t], NULL, chase, &chains[t]),
+                         0);
     }
     for (int i = 0; i < 50; i++) {
         uint32_t dummy = 0;
@@ -537,8 +536,7 @@ static void many_threads_chain_many_streams(void **state)
 static void grow(struct abi_block *block, uint32_t warp, uint32_t end)
 {
     uint32_t *cell = *PARAMS(block, uint32_t *);
-    const uint32_t all =
-        block->barrier(block, warp, 0, 0, ABI_BARRIER_POPC, 1);
+    const uint32_t all = block->barrier(block, warp, 0, 0, ABI_BARRIER_POPC, 1);
 
     (void)end;
     __atomic_fetch_add(cell, all, __ATOMIC_RELAXED);
@@ -575,11 +573,11 @@ static void many_streams_share_the_cores(void **state)
     for (int t = 0; t < THREADS; t++) {
         chains[t] = (struct chain){.f = f, .mine = cells + t * 16};
         for (int i = 0; i < STREAMS; i++)
-            assert_int_equal(exec_stream_new(f->context, 1, -(i % 3),
-                                             &chains[t].s[i], NULL),
-                             0);
-        assert_int_equal(
-            pthread_create(&threads[t], NULL, flood, &chains[t]), 0);
+            assert_int_equal(
+                exec_stream_new(f->context, 1, -(i % 3), &chains[t].s[i], NULL),
+                0);
+        assert_int_equal(pthread_create(&threads[t], NULL, flood, &chains[t]),
+                         0);
     }
     for (int t = 0; t < THREADS; t++) {
         pthread_join(threads[t], NULL);

@@ -37,13 +37,20 @@ float call_outside(float x, char *to, const char *from, size_t n)
 int choose(int x)
 {
     switch (x) { /* a jump table in .rodata */
-    case 0: return 7;
-    case 1: return count(0);
-    case 2: return 31;
-    case 3: return (int)(size_t)word(1)[0];
-    case 4: return 77;
-    case 5: return 5 * count(1);
-    default: return -1;
+    case 0:
+        return 7;
+    case 1:
+        return count(0);
+    case 2:
+        return 31;
+    case 3:
+        return (int)(size_t)word(1)[0];
+    case 4:
+        return 77;
+    case 5:
+        return 5 * count(1);
+    default:
+        return -1;
     }
 }
 

@@ -8,29 +8,29 @@
 
 static const struct object_param params[] = {
     {0, 8, 8, 1}, {8, 4, 4, 0}, {16, 24, 8, 0}};
-static const struct object_variant variants[] = {
-    {OBJECT_SHAPE_ROWS, "kernel"}, {OBJECT_SHAPE_ANY, "kernel"}};
-static const struct object_kernel kernels[] = {
-    {.name = "kernel_name",
-     .params = params,
-     .param_count = 3,
-     .param_bytes = 40,
-     .variants = variants,
-     .variant_count = 2,
-     .chunk_lanes = 16,
-     .static_shared = 128,
-     .local_bytes = 64,
-     .frame_bytes = 192,
-     .max_threads = 512,
-     .reqntid = {32, 2, 1},
-     .maxnreg = 40,
-     .flags = OBJECT_KERNEL_BARRIER | OBJECT_KERNEL_FLUSH |
-              OBJECT_KERNEL_RESUME},
-    {.name = "other",
-     .variants = variants + 1,
-     .variant_count = 1,
-     .chunk_lanes = 8,
-     .max_threads = 1024}};
+static const struct object_variant variants[] = {{OBJECT_SHAPE_ROWS, "kernel"},
+                                                 {OBJECT_SHAPE_ANY, "kernel"}};
+static const struct object_kernel kernels[] = {{.name = "kernel_name",
+                                                .params = params,
+                                                .param_count = 3,
+                                                .param_bytes = 40,
+                                                .variants = variants,
+                                                .variant_count = 2,
+                                                .chunk_lanes = 16,
+                                                .static_shared = 128,
+                                                .local_bytes = 64,
+                                                .frame_bytes = 192,
+                                                .max_threads = 512,
+                                                .reqntid = {32, 2, 1},
+                                                .maxnreg = 40,
+                                                .flags = OBJECT_KERNEL_BARRIER |
+                                                         OBJECT_KERNEL_FLUSH |
+                                                         OBJECT_KERNEL_RESUME},
+                                               {.name = "other",
+                                                .variants = variants + 1,
+                                                .variant_count = 1,
+                                                .chunk_lanes = 8,
+                                                .max_threads = 1024}};
 static const struct object_variable variables[] = {
     {"table", OBJECT_CONST, 1, 0, 0, 16, 8},
     {"counter", OBJECT_GLOBAL, 1, 0, 16, 4, 4},

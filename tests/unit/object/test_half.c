@@ -64,8 +64,8 @@ static void rounding_is_to_nearest_even(void **state)
     in_float *bf = (in_float *)find("__truncsfbf2");
 
     (void)state;
-    assert_int_equal(down(1.0f + 0x1p-11f), 0x3c00);          /* tie, even */
-    assert_int_equal(down(1.0f + 3 * 0x1p-11f), 0x3c02);      /* tie, odd */
+    assert_int_equal(down(1.0f + 0x1p-11f), 0x3c00);     /* tie, even */
+    assert_int_equal(down(1.0f + 3 * 0x1p-11f), 0x3c02); /* tie, odd */
     assert_int_equal(down(1.0f + 0x1p-11f + 0x1p-20f), 0x3c01);
     assert_int_equal(down(65519.0f), 0x7bff);
     assert_int_equal(down(65520.0f), 0x7c00);
