@@ -140,7 +140,6 @@ struct barrier {
 struct slot {
     struct abi_block block;
     struct op *op; /* NULL: free */
-    pthread_t thread;
     pid_t tid;
     uint32_t index;
     int leaving;         /* under the lock: it will run no more pieces of op */
@@ -165,7 +164,7 @@ struct slot {
 
 struct engine {
     pthread_mutex_t lock;
-    int open;
+    _Atomic int open;
     unsigned runners;
     unsigned slot_count; /* runners + EXTRA_SLOTS */
     struct slot *slots;
@@ -185,16 +184,19 @@ struct engine {
     _Atomic unsigned waiting; /* threads on done_seq */
     unsigned char *window;    /* shared memory of all slots */
     size_t window_size;
-    uint64_t grid_id;
 };
 extern struct engine engine;
 
+/* ---- open.c ---- */
+/* Fails before exec_open, and in a forked child. */
+enum kiln_status engine_ready(struct kiln_error *err);
+
 /* ---- pool.c ---- */
+/* A worker thread's main; data is its slot's index. */
+void *pool_worker(void *data);
 void engine_lock(void);
 /* Unlock, then do what must not be done under the lock. */
 void engine_unlock(void);
-/* Fails when the engine is not open or this is a forked child. */
-enum kiln_status engine_ready(struct kiln_error *err);
 /* Under the lock: more pieces to run. */
 void pool_list(struct op *op);
 /* Wait, helping, until stream has completed seq. Not under the lock. */

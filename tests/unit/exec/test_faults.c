@@ -380,6 +380,19 @@ static void other_signals_reach_the_earlier_handler(void **state)
     fixture_open(NULL);
 }
 
+static void nothing_works_before_the_device_is_open(void **state)
+{
+    struct exec_context *context;
+    uint64_t at;
+
+    (void)state;
+    exec_close();
+    assert_int_equal(exec_context_new(&context, NULL), KILN_E_NOT_INITIALIZED);
+    assert_int_equal(exec_memory_alloc(1, NULL, &at, NULL),
+                     KILN_E_NOT_INITIALIZED);
+    fixture_open(NULL);
+}
+
 static void a_forked_child_is_told_so(void **state)
 {
     struct fixture *f = *state;
@@ -420,6 +433,7 @@ int main(void)
         TEST(a_fault_between_barriers_leaves_the_fibers_usable),
         TEST(a_copy_from_a_bad_host_pointer_fails_the_context),
         cmocka_unit_test(other_signals_reach_the_earlier_handler),
+        cmocka_unit_test(nothing_works_before_the_device_is_open),
         TEST(a_forked_child_is_told_so),
     };
 
