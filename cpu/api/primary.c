@@ -58,8 +58,8 @@ API(cuDevicePrimaryCtxRelease_v2, CUdevice device)
 API_ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2,
           (CUdevice device), (device))
 
-/* Those who retained it keep their references, to an inactive context that
- * the next retain makes anew. */
+/* Those who retained it hold a dead context until somebody retains it anew;
+ * the handle stays the same. */
 API(cuDevicePrimaryCtxReset_v2, CUdevice device)
 {
     CUresult result = api_device(device);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads that share a context and do everything at once: load the same PTX,
- * allocate, launch on their own default streams, copy back, unload.
+ * Threads that share a context and do everything at once: load PTX, the same
+ * and each its own, allocate, launch on their own default streams, copy back,
+ * unload.
  */
 #include <pthread.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "api.h"
 
@@ -12,7 +14,7 @@ enum { THREADS = 8, ROUNDS = 12, N = 2000 };
 
 static CUcontext context;
 
-static int round_trip(void)
+static int round_trip(const char *ptx)
 {
     float a = 3, x[N], y[N];
     CUdeviceptr dx = 0, dy = 0;
@@ -27,7 +29,7 @@ static int round_trip(void)
         x[i] = (float)i;
         y[i] = 1;
     }
-    bad |= (int)cuModuleLoadData(&m, ptx_saxpy);
+    bad |= (int)cuModuleLoadData(&m, ptx);
     bad |= (int)cuModuleGetFunction(&f, m, "saxpy");
     bad |= (int)cuMemAlloc_v2(&dx, sizeof x);
     bad |= (int)cuMemAlloc_v2(&dy, sizeof y);
@@ -49,13 +51,16 @@ static int round_trip(void)
     return bad;
 }
 
-static void *work(void *unused)
+static void *work(void *number)
 {
     int bad = cuCtxSetCurrent(context) != CUDA_SUCCESS;
+    char own[2000];
 
-    (void)unused;
+    /* Text that no cache has seen. */
+    snprintf(own, sizeof own, "// %d, thread %d\n%s", (int)getpid(),
+             *(int *)number, ptx_saxpy);
     for (int i = 0; i < ROUNDS; i++)
-        bad += round_trip() != 0;
+        bad += round_trip(i % 4 ? ptx_saxpy : own) != 0;
     CHECK_SAYS(!bad, "%d rounds of a thread, %d bad", ROUNDS, bad);
     return NULL;
 }
@@ -63,11 +68,14 @@ static void *work(void *unused)
 int main(void)
 {
     pthread_t threads[THREADS];
+    int numbers[THREADS];
 
     context = test_start();
     test_need_compiler();
-    for (int i = 0; i < THREADS; i++)
-        CHECK(!pthread_create(&threads[i], NULL, work, NULL));
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        CHECK(!pthread_create(&threads[i], NULL, work, &numbers[i]));
+    }
     for (int i = 0; i < THREADS; i++)
         CHECK(!pthread_join(threads[i], NULL));
     OK(cuCtxDestroy_v2(context));
