@@ -54,6 +54,33 @@ static const char *integer_rounding(enum ptx_round round)
     }
 }
 
+/* llvm.fptosi.sat is taken apart lane by lane, and a conversion out of range
+ * is poison: clamp to the largest float that fits, convert, and put in the
+ * integer's own end where that is not a float. NaN comes out as the least. */
+static LLVMValueRef saturating(struct lower *l, LLVMValueRef x, unsigned bits,
+                               int is_signed)
+{
+    unsigned precision = lower_bits(LLVMTypeOf(x)) == 64 ? 53 : 24;
+    unsigned size = bits - (unsigned)is_signed; /* of the magnitude */
+    unsigned as = bits < 32 ? 32 : bits;
+    double end = size < 64 ? (double)(UINT64_C(1) << size) : 0x1p64;
+    double least = is_signed ? -end : 0, most = end - 1;
+    if (size > precision)
+        most = end - end / (double)(UINT64_C(1) << precision);
+    LLVMValueRef low = k_real(x, least), high = k_real(x, most);
+    LLVMValueRef y = select_(l, f_cmp(l, LLVMRealOGT, x, low), x, low);
+    y = select_(l, f_cmp(l, LLVMRealOLT, y, high), y, high);
+    LLVMTypeRef type = lower_int_like(l, x, as);
+    LLVMValueRef r = is_signed || bits < 32
+                         ? LLVMBuildFPToSI(l->b, y, type, "")
+                         : LLVMBuildFPToUI(l->b, y, type, "");
+    r = lower_width(l, r, bits, 0);
+    if (size <= precision)
+        return r;
+    return select_(l, f_cmp(l, LLVMRealOGE, x, k_real(x, end)),
+                   k_int(r, UINT64_MAX >> (64 - size)), r);
+}
+
 /* Out of range saturates. NaN: 0 for integers of 32 bits and less from f32
  * and less, else the integer's top bit alone (PTX ISA, cvt). */
 LLVMValueRef lower_cvt_float_int(struct lower_op *o)
@@ -65,14 +92,10 @@ LLVMValueRef lower_cvt_float_int(struct lower_op *o)
     LLVMValueRef x = float_source(o, 0);
     if (rounding && o->insn->round != PTX_ROUND_RZI)
         x = lower_call1(l, rounding, x);
-    LLVMTypeRef types[2] = {lower_int_like(l, x, bits), LLVMTypeOf(x)};
-    LLVMValueRef r = lower_intrinsic(
-        l, lower_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2,
-        &x, 1);
-    if (bits == 64 || from == PTX_F64)
-        r = select_(l, f_cmp(l, LLVMRealUNO, x, x),
-                    k_int(r, UINT64_C(1) << (bits - 1)), r);
-    return r;
+    LLVMValueRef r = saturating(l, x, bits, lower_signed(to));
+    uint64_t nan =
+        bits == 64 || from == PTX_F64 ? UINT64_C(1) << (bits - 1) : 0;
+    return select_(l, f_cmp(l, LLVMRealUNO, x, x), k_int(r, nan), r);
 }
 
 static LLVMValueRef int_to_float(struct lower *l, LLVMValueRef v, unsigned fb,
