@@ -172,6 +172,9 @@ static enum kiln_status check_text(const char *ptx, size_t size,
                          "not for this device, which is sm_%u",
                          header.target_line, header.sm, &header.variant,
                          device->sm);
+    if (o->debug && o->level_given && o->level == 4)
+        return kiln_fail(err, KILN_E_PTX,
+                         "fatal   : Optimized debugging not supported");
     if (o->sm3x)
         return kiln_fail(err, KILN_E_PTX,
                          "fatal   : Unknown option CU_JIT_NEW_SM3X_OPT");
@@ -282,8 +285,8 @@ enum kiln_status load_image(const void *bytes, int wrapper,
         st = image_extent(bytes, &size, err);
     if (st)
         goto out;
-    if (o->debug && o->level == 4 && ptx_looks(bytes, size))
-        o->level = 0; /* debugging code is not optimised */
+    if (o->debug && !o->level_given)
+        o->level = 0; /* code to be debugged is not optimised */
     if (size >= sizeof magic)
         memcpy(&magic, bytes, sizeof magic);
     st = magic == FATBIN_MAGIC ? list_container(bytes, size, &c, err)

@@ -86,6 +86,7 @@ static CUresult set_one(CUjit_option option, void **value,
         return CUDA_SUCCESS;
     case CU_JIT_OPTIMIZATION_LEVEL:
         o->level = v < 4 ? v : 4;
+        o->level_given = 1;
         return CUDA_SUCCESS;
     case CU_JIT_TARGET:
         return set_target(v, o);

@@ -145,6 +145,8 @@ static CUresult load_option(CUjit_option option, uintptr_t value, int *regs)
 static void options(void)
 {
     CUjit_option wall = CU_JIT_WALL_TIME;
+    CUjit_option debug[] = {CU_JIT_GENERATE_DEBUG_INFO,
+                            CU_JIT_OPTIMIZATION_LEVEL};
     CUjit_option both[] = {CU_JIT_MAX_REGISTERS, CU_JIT_MAX_REGISTERS};
     void *two[] = {(void *)(uintptr_t)32, (void *)(uintptr_t)64};
     void *value = NULL;
@@ -180,6 +182,12 @@ static void options(void)
     memcpy(&ms, &value, sizeof ms);
     CHECK_SAYS(ms >= 0 && ms < 60000, "%f ms", (double)ms);
     OK(cuModuleUnload(module));
+    two[0] = (void *)(uintptr_t)1;
+    two[1] = (void *)(uintptr_t)4;
+    OK(cuModuleLoadDataEx(&module, ptx_saxpy, 1, debug, two));
+    OK(cuModuleUnload(module));
+    IS(cuModuleLoadDataEx(&module, ptx_saxpy, 2, debug, two),
+       CUDA_ERROR_INVALID_PTX);
     two[1] = NULL;
     IS(cuModuleLoadDataEx(&module, ptx_saxpy, 2, both, two),
        CUDA_ERROR_INVALID_VALUE);
