@@ -2,11 +2,13 @@
  *
  * Choosing a compiler and naming it by what its files hold.
  */
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/env.h"
@@ -80,6 +82,11 @@ enum kiln_status compiler_find(const char *wanted, struct compiler *out,
     if (wanted && strcmp(wanted, "nvrtc") && strcmp(wanted, "clang"))
         return kiln_fail(err, KILN_E_INVALID,
                          "compiler \"%s\": nvrtc or clang expected", wanted);
+    /* A file asked for by name is not replaced by another. */
+    if (env_get("KILN_NVRTC") && (!wanted || !strcmp(wanted, "nvrtc")) &&
+        access(env_get("KILN_NVRTC"), R_OK))
+        return kiln_fail(err, KILN_E_NO_COMPILER, "KILN_NVRTC=%s: %s",
+                         env_get("KILN_NVRTC"), strerror(errno));
     if ((!wanted || !strcmp(wanted, "nvrtc")) &&
         find_nvrtc(c.file, sizeof c.file)) {
         c.kind = COMPILER_NVRTC;

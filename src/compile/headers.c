@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "compile/headers.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/log.h"
 
-enum { FILES_MAX = 20000, HEADER_MAX = 64 << 20 };
+enum { FILES_MAX = 20000, HEADER_MAX = 64 << 20, ALIASES = 8 };
 
 struct scanner {
     struct header_scan *scan;
     struct arena *arena;
     const struct plan *plan;
     int failed; /* out of memory or past a limit */
+    /* Macros of one parameter that stand for __has_include of it. */
+    const char *aliases[ALIASES];
+    size_t alias_count;
 };
 
 static int blank(char c)
@@ -173,6 +178,9 @@ static const char *operand(struct scanner *s, const char *from, const char *p,
 
     p = skip(p, end);
     if (p >= end || (*p != '"' && *p != '<')) {
+        if (!s->scan->opaque)
+            log_line(LOG_INFO, "%s: a header's name is made by a macro: %.*s",
+                     from, (int)strcspn(p, "\n)"), p);
         s->scan->opaque = 1;
         return p;
     }
@@ -187,6 +195,72 @@ static const char *operand(struct scanner *s, const char *from, const char *p,
     return close;
 }
 
+static int starts(const char *p, const char *end, const char *text)
+{
+    size_t n = strlen(text);
+
+    return (size_t)(end - p) >= n && !memcmp(p, text, n);
+}
+
+static size_t word_length(const char *p, const char *end)
+{
+    size_t n = 0;
+
+    while (p + n < end && (isalnum((unsigned char)p[n]) || p[n] == '_'))
+        n++;
+    return n;
+}
+
+/* Behind #define: whether it reads NAME(X) __has_include(X). Such a macro is
+ * noted, and its uses are looked up. Returns where the line's scan goes on. */
+static const char *define(struct scanner *s, const char *p, const char *end)
+{
+    const char *start = p = skip(p, end), *parameter, *body, *q;
+    size_t name = word_length(p, end), n;
+
+    q = p + name;
+    if (!name || q >= end || *q != '(')
+        return q;
+    parameter = q = skip(q + 1, end);
+    n = word_length(q, end);
+    q = skip(q + n, end);
+    if (!n || q >= end || *q != ')')
+        return q;
+    body = q = skip(q + 1, end);
+    if (!starts(q, end, "__has_include"))
+        return body;
+    q = skip(q + 13, end);
+    if (q >= end || *q != '(')
+        return body;
+    q = skip(q + 1, end);
+    if (word_length(q, end) != n || memcmp(q, parameter, n) ||
+        s->alias_count == ALIASES)
+        return body;
+    q = skip(q + n, end);
+    if (q >= end || *q != ')')
+        return body;
+    s->aliases[s->alias_count] = arena_strndup(s->arena, start, name);
+    if (!s->aliases[s->alias_count])
+        s->failed = 1;
+    else
+        s->alias_count++;
+    return q + 1;
+}
+
+/* At a word of n bytes: the end of the name of __has_include,
+ * __has_include_next or an alias of the first, or NULL. */
+static const char *asks(const struct scanner *s, const char *p, size_t n,
+                        int *next)
+{
+    *next = n == 18 && !memcmp(p, "__has_include_next", n);
+    if (*next || (n == 13 && !memcmp(p, "__has_include", n)))
+        return p + n;
+    for (size_t i = 0; i < s->alias_count; i++)
+        if (strlen(s->aliases[i]) == n && !memcmp(p, s->aliases[i], n))
+            return p + n;
+    return NULL;
+}
+
 static const char *directive(struct scanner *s, const char *from,
                              const char *p, const char *end)
 {
@@ -197,6 +271,8 @@ static const char *directive(struct scanner *s, const char *from,
                  {"embed", 0}};
 
     p = skip(p, end);
+    if (word_length(p, end) == 6 && !memcmp(p, "define", 6))
+        return define(s, p + 6, end);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i].word);
 
@@ -207,17 +283,28 @@ static const char *directive(struct scanner *s, const char *from,
     return p;
 }
 
-static int starts(const char *p, const char *end, const char *word)
+/* One word or one character at p; the rest of a question is taken too. */
+static const char *word(struct scanner *s, const char *path, const char *p,
+                        const char *end)
 {
-    size_t n = strlen(word);
+    size_t n = word_length(p, end);
+    const char *q;
+    int next;
 
-    return (size_t)(end - p) >= n && !memcmp(p, word, n);
+    if (!n)
+        return p + 1;
+    if (n == 8 && !memcmp(p, "__FILE__", n))
+        s->scan->names_file = 1;
+    q = *p == '_' || s->alias_count ? asks(s, p, n, &next) : NULL;
+    if (!q)
+        return p + n;
+    q = skip(q, end);
+    return q < end && *q == '(' ? operand(s, path, q + 1, end, next) : q;
 }
 
 static void scan_text(struct scanner *s, const char *path, const char *text,
                       size_t size)
 {
-    static const char has[] = "__has_include";
     int line_start = 1;
     size_t n = 0;
     char *joined = join_lines(s->arena, text, size, &n);
@@ -238,19 +325,7 @@ static void scan_text(struct scanner *s, const char *path, const char *text,
             continue;
         }
         line_start = *p == '\n';
-        if (*p == '_' && starts(p, end, has)) {
-            const char *q = p + sizeof has - 1;
-            int all = starts(q, end, "_next");
-
-            q = skip(q + (all ? 5 : 0), end);
-            if (q < end && *q == '(') {
-                p = operand(s, path, q + 1, end, all);
-                continue;
-            }
-        }
-        if (*p == '_' && starts(p, end, "__FILE__"))
-            s->scan->names_file = 1;
-        p++;
+        p = word(s, path, p, end);
     }
 }
 
@@ -258,7 +333,7 @@ enum kiln_status headers_scan(const struct plan *plan, struct arena *arena,
                               struct header_scan *out, struct kiln_error *err)
 {
     const struct compile_request *r = &plan->request;
-    struct scanner s = {out, arena, plan, 0};
+    struct scanner s = {.scan = out, .arena = arena, .plan = plan};
 
     memset(out, 0, sizeof *out);
     out->opaque = plan->opaque;

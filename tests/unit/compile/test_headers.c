@@ -182,6 +182,30 @@ static void a_name_from_a_macro_is_opaque(void **state)
     assert_true(s.opaque);
 }
 
+static void a_macro_for_has_include_is_followed(void **state)
+{
+    struct header_scan s;
+
+    scan(*state, "#define HAS(X) __has_include(X)\n#if HAS(<a>)\n#endif\n"
+                 "#define NOT_HAS(X) !HAS(X)\n",
+         &s);
+    assert_non_null(find(&s, "a"));
+    /* Its argument is a parameter again: what it becomes is not known. */
+    assert_true(s.opaque);
+    scan(*state, "#  define HAS( _X ) __has_include ( _X )\n"
+                 "#if HAS (\"b\")\n#endif\n",
+         &s);
+    assert_non_null(find(&s, "b"));
+    assert_false(s.opaque);
+    scan(*state, "#define HAS(X) __has_include(X)\n#undef HAS\n"
+                 "#define HAS(X) 0\n#define OTHER HAS(<c>)\n",
+         &s);
+    assert_non_null(find(&s, "c"));
+    assert_false(s.opaque);
+    scan(*state, "#define HAS(X) __has_include(Y)\n", &s);
+    assert_true(s.opaque);
+}
+
 static void use_of_the_file_name_is_seen_through_headers(void **state)
 {
     struct folder *f = *state;
@@ -222,6 +246,7 @@ int main(void)
         T(include_next_takes_every_folder_into_account),
         T(headers_that_include_each_other_end),
         T(a_name_from_a_macro_is_opaque),
+        T(a_macro_for_has_include_is_followed),
         T(use_of_the_file_name_is_seen_through_headers),
         T(any_prefix_of_a_text_is_read_to_its_end),
     };
