@@ -304,18 +304,30 @@ KILN_FN float copysignf(float a, float b)
     return __builtin_copysignf(a, b);
 }
 
-/* One rounding each: the compiler may not contract these. */
-KILN_FN float __fadd_rn(float a, float b) { return __nvvm_add_rn_f(a, b); }
-KILN_FN float __fsub_rn(float a, float b) { return __nvvm_add_rn_f(a, -b); }
-KILN_FN float __fmul_rn(float a, float b) { return __nvvm_mul_rn_f(a, b); }
+/* One rounding each: the compiler may not contract these. LLVM before 17
+ * turns its own functions of that meaning back into plain arithmetic. */
+#define KILN_ROUNDED(name, type, constraint, instruction)                      \
+    KILN_FN type name(type a, type b)                                          \
+    {                                                                          \
+        type r;                                                                \
+                                                                               \
+        asm(instruction " %0, %1, %2;"                                         \
+            : "=" constraint(r)                                                \
+            : constraint(a), constraint(b));                                   \
+        return r;                                                              \
+    }
+KILN_ROUNDED(__fadd_rn, float, "f", "add.rn.f32")
+KILN_ROUNDED(__fsub_rn, float, "f", "sub.rn.f32")
+KILN_ROUNDED(__fmul_rn, float, "f", "mul.rn.f32")
+KILN_ROUNDED(__dadd_rn, double, "d", "add.rn.f64")
+KILN_ROUNDED(__dsub_rn, double, "d", "sub.rn.f64")
+KILN_ROUNDED(__dmul_rn, double, "d", "mul.rn.f64")
 KILN_FN float __fdiv_rn(float a, float b) { return __nvvm_div_rn_f(a, b); }
 KILN_FN float __fmaf_rn(float a, float b, float c)
 {
     return __nvvm_fma_rn_f(a, b, c);
 }
 KILN_FN float __fsqrt_rn(float a) { return __nvvm_sqrt_rn_f(a); }
-KILN_FN double __dadd_rn(double a, double b) { return __nvvm_add_rn_d(a, b); }
-KILN_FN double __dmul_rn(double a, double b) { return __nvvm_mul_rn_d(a, b); }
 KILN_FN double __fma_rn(double a, double b, double c)
 {
     return __nvvm_fma_rn_d(a, b, c);
