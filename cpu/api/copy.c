@@ -59,15 +59,15 @@ static CUresult copy(uint64_t to, uint64_t from, size_t size, unsigned how,
 API_SYNC(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t size), copy,
          (to, from, size, WAIT, stream))
 
-API_SYNC(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t size),
-         copy, (to, (uintptr_t)from, size, TO_DEVICE | WAIT, stream))
+API_SYNC(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t size), copy,
+         (to, (uintptr_t)from, size, TO_DEVICE | WAIT, stream))
 
 API_SYNC(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t size), copy,
          ((uintptr_t)to, from, size, FROM_DEVICE | WAIT, stream))
 
 /* Between device addresses no call waits, as with NVIDIA's driver. */
-API_SYNC(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t size),
-         copy, (to, from, size, TO_DEVICE | FROM_DEVICE, stream))
+API_SYNC(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t size), copy,
+         (to, from, size, TO_DEVICE | FROM_DEVICE, stream))
 
 API_ON_STREAM(cuMemcpyAsync,
               (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
@@ -99,8 +99,8 @@ API_ON_STREAM(cuMemcpyDtoDAsync_v2,
 
 /* Between contexts: one device, one address space. */
 static CUresult copy_peer(CUdeviceptr to, CUcontext to_context,
-                          CUdeviceptr from, CUcontext from_context,
-                          size_t size, unsigned how, CUstream stream)
+                          CUdeviceptr from, CUcontext from_context, size_t size,
+                          unsigned how, CUstream stream)
 {
     if (!handle_get(to_context, HANDLE_CONTEXT) ||
         !handle_get(from_context, HANDLE_CONTEXT))

@@ -95,8 +95,7 @@ static CUresult copy_box(struct box *box, CUstream handle)
     return CUDA_SUCCESS;
 }
 
-static uint64_t base_of(CUmemorytype type, const void *host,
-                        CUdeviceptr device)
+static uint64_t base_of(CUmemorytype type, const void *host, CUdeviceptr device)
 {
     return type == CU_MEMORYTYPE_HOST ? (uintptr_t)host : device;
 }
@@ -112,8 +111,8 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *p, int wait, CUstream stream)
                  base_of(p->srcMemoryType, p->srcHost, p->srcDevice),
                  p->srcPitch, 0},
         .to = {p->dstXInBytes, p->dstY, 0, p->dstMemoryType,
-               base_of(p->dstMemoryType, p->dstHost, p->dstDevice),
-               p->dstPitch, 0},
+               base_of(p->dstMemoryType, p->dstHost, p->dstDevice), p->dstPitch,
+               0},
         .width = p->WidthInBytes,
         .height = p->Height,
         .depth = 1,
@@ -143,8 +142,8 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *p, int wait, CUstream stream)
                  base_of(p->srcMemoryType, p->srcHost, p->srcDevice),
                  p->srcPitch, p->srcHeight},
         .to = {p->dstXInBytes, p->dstY, p->dstZ, p->dstMemoryType,
-               base_of(p->dstMemoryType, p->dstHost, p->dstDevice),
-               p->dstPitch, p->dstHeight},
+               base_of(p->dstMemoryType, p->dstHost, p->dstDevice), p->dstPitch,
+               p->dstHeight},
         .width = p->WidthInBytes,
         .height = p->Height,
         .depth = p->Depth,
@@ -172,12 +171,30 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *p, int wait,
         !handle_get(p->dstContext, HANDLE_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     plain = (CUDA_MEMCPY3D){
-        p->srcXInBytes, p->srcY,      p->srcZ,     p->srcLOD,
-        p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray,
-        NULL,           p->srcPitch,  p->srcHeight, p->dstXInBytes,
-        p->dstY,        p->dstZ,      p->dstLOD,    p->dstMemoryType,
-        p->dstHost,     p->dstDevice, p->dstArray,  NULL,
-        p->dstPitch,    p->dstHeight, p->WidthInBytes, p->Height,
+        p->srcXInBytes,
+        p->srcY,
+        p->srcZ,
+        p->srcLOD,
+        p->srcMemoryType,
+        p->srcHost,
+        p->srcDevice,
+        p->srcArray,
+        NULL,
+        p->srcPitch,
+        p->srcHeight,
+        p->dstXInBytes,
+        p->dstY,
+        p->dstZ,
+        p->dstLOD,
+        p->dstMemoryType,
+        p->dstHost,
+        p->dstDevice,
+        p->dstArray,
+        NULL,
+        p->dstPitch,
+        p->dstHeight,
+        p->WidthInBytes,
+        p->Height,
         p->Depth,
     };
     return copy_3d(&plain, wait, stream);

@@ -82,8 +82,8 @@ API(cuDeviceTotalMem_v2, size_t *bytes, CUdevice device)
  * that programs can divide by. */
 static int clock_khz(void)
 {
-    FILE *f = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
-                    "re");
+    FILE *f =
+        fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "re");
     int khz = 0;
 
     if (f) {
@@ -113,8 +113,7 @@ API(cuDeviceGetAttribute, int *value, CUdevice_attribute attribute,
 
     if (result)
         return result;
-    if (!value || (int)attribute < 1 ||
-        attribute >= CU_DEVICE_ATTRIBUTE_MAX)
+    if (!value || (int)attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     runners = (int)exec_runners();
     if (attribute == CU_DEVICE_ATTRIBUTE_CLOCK_RATE)

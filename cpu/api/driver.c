@@ -73,8 +73,10 @@ static void read_environment(void)
     if (cc && read_cc(cc))
         config.walk.sm = read_cc(cc);
     else if (cc)
-        log_line(LOG_WARN, "KILN_CPU_CC=%s: not a compute capability such as "
-                 "9.0; the device stays 12.1", cc);
+        log_line(LOG_WARN,
+                 "KILN_CPU_CC=%s: not a compute capability such as "
+                 "9.0; the device stays 12.1",
+                 cc);
     if (version) {
         char *end;
         long n = strtol(version, &end, 10);
@@ -82,9 +84,10 @@ static void read_environment(void)
         if (!*end && n >= 9000 && n <= CUDA_VERSION)
             config.version = (int)n;
         else
-            log_line(LOG_WARN, "KILN_CPU_DRIVER_VERSION=%s: not between 9000 "
-                     "and %d; the driver stays %d", version, CUDA_VERSION,
-                     CUDA_VERSION);
+            log_line(LOG_WARN,
+                     "KILN_CPU_DRIVER_VERSION=%s: not between 9000 "
+                     "and %d; the driver stays %d",
+                     version, CUDA_VERSION, CUDA_VERSION);
     }
     config.force_ptx = is_one("CUDA_FORCE_PTX_JIT");
     config.disable_jit = is_one("CUDA_DISABLE_PTX_JIT");

@@ -17,13 +17,13 @@ struct context;
 
 /* Fixed at first use, also before cuInit. */
 struct driver_config {
-    int version;            /* 13000, or KILN_CPU_DRIVER_VERSION */
+    int version;             /* 13000, or KILN_CPU_DRIVER_VERSION */
     struct walk_device walk; /* sm 121, or KILN_CPU_CC; newest PTX */
-    int force_ptx;          /* CUDA_FORCE_PTX_JIT */
-    int disable_jit;        /* CUDA_DISABLE_PTX_JIT */
-    int eager;              /* CUDA_MODULE_LOADING=EAGER */
-    int cache_disabled;     /* CUDA_CACHE_DISABLE */
-    char name[128];         /* "Kiln CPU (...)" */
+    int force_ptx;           /* CUDA_FORCE_PTX_JIT */
+    int disable_jit;         /* CUDA_DISABLE_PTX_JIT */
+    int eager;               /* CUDA_MODULE_LOADING=EAGER */
+    int cache_disabled;      /* CUDA_CACHE_DISABLE */
+    char name[128];          /* "Kiln CPU (...)" */
     CUuuid uuid;
 };
 
@@ -32,11 +32,11 @@ struct driver_config {
  * work is waited for. */
 struct driver {
     pthread_mutex_t lock;
-    atomic_int ready; /* cuInit succeeded */
+    atomic_int ready;    /* cuInit succeeded */
     struct cache *cache; /* NULL: none */
     struct context *contexts;
     struct {
-        void *handle; /* stays the same while the process lives */
+        void *handle;            /* stays the same while the process lives */
         struct context *context; /* NULL: inactive */
         unsigned references;
         unsigned flags;

@@ -53,8 +53,8 @@ static int by_name(const void *key, const void *item)
 
 /* The last row of the name with this per-thread flag and a version within
  * both limits; *newer tells of one above `asked`. */
-static const struct row *choose(const struct row *first, int thread,
-                                int asked, int have, int *newer)
+static const struct row *choose(const struct row *first, int thread, int asked,
+                                int have, int *newer)
 {
     const struct row *best = NULL;
 
@@ -86,8 +86,7 @@ static int newest_is_stub(const struct row *first, const struct row *best,
 void *entry_find(const char *name, int version, int per_thread,
                  CUdriverProcAddressQueryResult *status)
 {
-    const struct row *first =
-        bsearch(name, rows, ROWS, sizeof *rows, by_name);
+    const struct row *first = bsearch(name, rows, ROWS, sizeof *rows, by_name);
     const struct row *best = NULL;
     int have = driver_config()->version;
     int newer = 0;

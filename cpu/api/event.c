@@ -98,14 +98,12 @@ static CUresult record(CUevent handle, CUstream stream, unsigned flags)
                                                          : CUDA_SUCCESS;
 }
 
-API_ON_STREAM(cuEventRecord, (CUevent event, CUstream stream),
-              (event, stream))
+API_ON_STREAM(cuEventRecord, (CUevent event, CUstream stream), (event, stream))
 {
     return record(event, stream, 0);
 }
 
-API(cuEventRecordWithFlags, CUevent event, CUstream stream,
-    unsigned int flags)
+API(cuEventRecordWithFlags, CUevent event, CUstream stream, unsigned int flags)
 {
     return record(event, stream, flags);
 }
@@ -132,8 +130,7 @@ API(cuEventSynchronize, CUevent handle)
 
     if (result)
         return result;
-    return exec_event_sync(event->exec, &err) ? api_result(&err)
-                                              : CUDA_SUCCESS;
+    return exec_event_sync(event->exec, &err) ? api_result(&err) : CUDA_SUCCESS;
 }
 
 API(cuEventElapsedTime_v2, float *ms, CUevent start, CUevent end)

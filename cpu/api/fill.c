@@ -60,8 +60,7 @@ API_SYNC(cuMemsetD2D32_v2, ROWS(unsigned int), fill_rows,
 #undef ROWS
 
 #define LINE(type) (CUdeviceptr to, type value, size_t count, CUstream stream)
-API_ON_STREAM(cuMemsetD8Async, LINE(unsigned char),
-              (to, value, count, stream))
+API_ON_STREAM(cuMemsetD8Async, LINE(unsigned char), (to, value, count, stream))
 {
     return fill(to, value, 1, count, stream);
 }
@@ -72,15 +71,14 @@ API_ON_STREAM(cuMemsetD16Async, LINE(unsigned short),
     return fill(to, value, 2, count, stream);
 }
 
-API_ON_STREAM(cuMemsetD32Async, LINE(unsigned int),
-              (to, value, count, stream))
+API_ON_STREAM(cuMemsetD32Async, LINE(unsigned int), (to, value, count, stream))
 {
     return fill(to, value, 4, count, stream);
 }
 #undef LINE
 
 #define ROWS(type)                                                             \
-    (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height,   \
+    (CUdeviceptr to, size_t pitch, type value, size_t width, size_t height,    \
      CUstream stream)
 #define ARGS (to, pitch, value, width, height, stream)
 API_ON_STREAM(cuMemsetD2D8Async, ROWS(unsigned char), ARGS)

@@ -67,8 +67,7 @@ void *handle_get(const void *handle, enum handle_kind kind)
 {
     if (!handle_is(handle, kind))
         return NULL;
-    return atomic_load_explicit(&slot_of(handle)->object,
-                                memory_order_acquire);
+    return atomic_load_explicit(&slot_of(handle)->object, memory_order_acquire);
 }
 
 void handle_set(void *handle, void *object)

@@ -89,8 +89,7 @@ static int take(uintptr_t base, int registered, struct host_range *out)
             ranges[i].registered == registered;
     if (found) {
         *out = ranges[i];
-        memmove(ranges + i, ranges + i + 1,
-                (count - i - 1) * sizeof *ranges);
+        memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof *ranges);
         count--;
     }
     pthread_mutex_unlock(&driver.lock);
@@ -105,8 +104,7 @@ void host_release_context(struct context *context)
             continue;
         if (!ranges[i].registered)
             munmap((void *)ranges[i].base, ranges[i].size);
-        memmove(ranges + i, ranges + i + 1,
-                (count - i - 1) * sizeof *ranges);
+        memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof *ranges);
         count--;
     }
     if (!count) {
@@ -172,8 +170,8 @@ API(cuMemHostRegister_v2, void *memory, size_t size, unsigned int flags)
 
     if (result)
         return result;
-    if (!memory || !size || flags & ~0xfu ||
-        range.base + size < range.base || exec_memory_is_device(range.base))
+    if (!memory || !size || flags & ~0xfu || range.base + size < range.base ||
+        exec_memory_is_device(range.base))
         return CUDA_ERROR_INVALID_VALUE;
     range.registered = 1;
     range.context = context;

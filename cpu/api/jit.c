@@ -45,8 +45,8 @@ static void *open_beside(char *tried, size_t room)
     for (size_t i = 0; slash && !library && i < 2; i++) {
         char path[4096];
 
-        snprintf(path, sizeof path, "%.*s/%s",
-                 (int)(slash - self.dli_fname), self.dli_fname, places[i]);
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - self.dli_fname),
+                 self.dli_fname, places[i]);
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!library && !i)
             snprintf(tried, room, "%.200s", dlerror());
@@ -54,8 +54,7 @@ static void *open_beside(char *tried, size_t room)
     return library;
 }
 
-static enum kiln_status open_plugin(struct plugin *out,
-                                    struct kiln_error *err)
+static enum kiln_status open_plugin(struct plugin *out, struct kiln_error *err)
 {
     const char *path = env_get("KILN_PTXJIT");
     char why[208] = "";
@@ -81,7 +80,8 @@ static enum kiln_status open_plugin(struct plugin *out,
                          path ? path : PLUGIN_NAME);
     }
     /* The key of the store names the code generator before it is opened. */
-    if (strcmp(p.identity(), driver_codegen()) && strcmp(driver_codegen(), "none")) {
+    if (strcmp(p.identity(), driver_codegen()) &&
+        strcmp(driver_codegen(), "none")) {
         kiln_fail(err, KILN_E_JIT_COMPILER,
                   "PTX compiler: found %s, this driver was built for %s",
                   p.identity(), driver_codegen());
@@ -205,8 +205,7 @@ static enum kiln_status build(const char *ptx, size_t size,
 {
     struct cache_section section = {.name = "object"};
     void *object = NULL;
-    enum kiln_status st =
-        compile(ptx, size, o, &object, &section.size, err);
+    enum kiln_status st = compile(ptx, size, o, &object, &section.size, err);
 
     if (!st)
         st = image_take(object, section.size, out, err);
@@ -221,9 +220,8 @@ static enum kiln_status build(const char *ptx, size_t size,
     return KILN_OK;
 }
 
-enum kiln_status jit_image(const char *ptx, size_t size,
-                           struct load_options *o, struct image **out,
-                           struct kiln_error *err)
+enum kiln_status jit_image(const char *ptx, size_t size, struct load_options *o,
+                           struct image **out, struct kiln_error *err)
 {
     struct cache_key key;
     struct cache_entry entry = {0};

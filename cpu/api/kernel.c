@@ -18,8 +18,9 @@ unsigned kernel_registers(const struct object_kernel *kernel)
 {
     unsigned n = kernel->maxnreg ? kernel->maxnreg : REGISTERS;
 
-    return n < REGISTERS_MIN ? REGISTERS_MIN
-                             : n > REGISTERS_MAX ? REGISTERS_MAX : n;
+    return n < REGISTERS_MIN   ? REGISTERS_MIN
+           : n > REGISTERS_MAX ? REGISTERS_MAX
+                               : n;
 }
 
 unsigned kernel_max_threads(const struct object_kernel *kernel)
@@ -194,12 +195,11 @@ API(cuFuncGetAttribute, int *value, CUfunction_attribute what,
     if (!result)
         result = function_find(handle, context, &f);
     return result ? result
-                  : kernel_attribute(f->module->image, f->kernel,
-                                     f->settings, what, value);
+                  : kernel_attribute(f->module->image, f->kernel, f->settings,
+                                     what, value);
 }
 
-API(cuFuncSetAttribute, CUfunction handle, CUfunction_attribute what,
-    int value)
+API(cuFuncSetAttribute, CUfunction handle, CUfunction_attribute what, int value)
 {
     struct context *context;
     struct function *f;
@@ -366,17 +366,17 @@ API(cuKernelGetAttribute, int *value, CUfunction_attribute what,
                                      &k->settings, what, value);
 }
 
-API(cuKernelSetAttribute, CUfunction_attribute what, int value,
-    CUkernel handle, CUdevice device)
+API(cuKernelSetAttribute, CUfunction_attribute what, int value, CUkernel handle,
+    CUdevice device)
 {
     struct kernel *k;
     CUresult result = find_kernel(handle, &k);
 
     if (!result)
         result = api_device(device);
-    return result ? result
-                  : kernel_set_attribute(object_of(k), &k->settings, what,
-                                         value);
+    return result
+               ? result
+               : kernel_set_attribute(object_of(k), &k->settings, what, value);
 }
 
 API(cuKernelSetCacheConfig, CUkernel handle, CUfunc_cache config,

@@ -29,9 +29,8 @@ struct request {
 static CUresult refuse(const struct function *f, CUresult result,
                        const char *why, uint64_t found, uint64_t limit)
 {
-    log_line(LOG_INFO, "launch of '%s': %s %llu, limit %llu",
-             f->kernel->name, why, (unsigned long long)found,
-             (unsigned long long)limit);
+    log_line(LOG_INFO, "launch of '%s': %s %llu, limit %llu", f->kernel->name,
+             why, (unsigned long long)found, (unsigned long long)limit);
     return result;
 }
 
@@ -58,8 +57,8 @@ static CUresult check_shape(const struct function *f, const struct request *r)
         for (int d = 0; d < 3; d++)
             if (r->block[d] != (k->reqntid[d] ? k->reqntid[d] : 1))
                 return refuse(f, CUDA_ERROR_INVALID_VALUE,
-                              "block unlike the kernel's .reqntid",
-                              r->block[d], k->reqntid[d]);
+                              "block unlike the kernel's .reqntid", r->block[d],
+                              k->reqntid[d]);
     if (threads * kernel_registers(k) > MAX_REGISTERS_BLOCK)
         return refuse(f, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
                       "registers of a block", threads * kernel_registers(k),
@@ -69,8 +68,7 @@ static CUresult check_shape(const struct function *f, const struct request *r)
                       r->shared, kernel_dynamic_limit(k, f->settings));
     if (k->static_shared + (uint64_t)r->shared > EXEC_MAX_SHARED)
         return refuse(f, CUDA_ERROR_INVALID_VALUE, "shared bytes",
-                      k->static_shared + (uint64_t)r->shared,
-                      EXEC_MAX_SHARED);
+                      k->static_shared + (uint64_t)r->shared, EXEC_MAX_SHARED);
     return CUDA_SUCCESS;
 }
 
@@ -112,8 +110,8 @@ static CUresult from_params(const struct function *f, void *const *params,
                       0, k->param_count);
     for (uint32_t i = 0; i < k->param_count; i++) {
         if (!params[i])
-            return refuse(f, CUDA_ERROR_INVALID_VALUE,
-                          "no value for argument", i, k->param_count);
+            return refuse(f, CUDA_ERROR_INVALID_VALUE, "no value for argument",
+                          i, k->param_count);
         memcpy(block + k->params[i].offset, params[i], k->params[i].size);
     }
     return CUDA_SUCCESS;
@@ -201,17 +199,16 @@ static CUresult launch(const struct request *r)
 }
 
 #define LAUNCH_PARAMS                                                          \
-    (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,  \
-     unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,  \
+    (CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,   \
+     unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,   \
      CUstream stream, void **params, void **extra)
 #define LAUNCH_ARGS                                                            \
     (function, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
 
 API_ON_STREAM(cuLaunchKernel, LAUNCH_PARAMS, LAUNCH_ARGS)
 {
-    struct request r = {
-        function, {gx, gy, gz}, {bx, by, bz}, shared, stream, params,
-        extra,    0};
+    struct request r = {function, {gx, gy, gz}, {bx, by, bz}, shared,
+                        stream,   params,       extra,        0};
 
     return launch(&r);
 }
@@ -223,9 +220,8 @@ API_ON_STREAM(cuLaunchCooperativeKernel,
                void **params),
               (function, gx, gy, gz, bx, by, bz, shared, stream, params))
 {
-    struct request r = {
-        function, {gx, gy, gz}, {bx, by, bz}, shared, stream, params,
-        NULL,     1};
+    struct request r = {function, {gx, gy, gz}, {bx, by, bz}, shared,
+                        stream,   params,       NULL,         1};
 
     return launch(&r);
 }

@@ -171,8 +171,8 @@ API(cuLibraryLoadFromFile, CUlibrary *out, const char *path,
         result = api_result(&err);
     else
         result = cuLibraryLoadData(out, file.size ? (void *)file.bytes : "",
-                                   jit_options, jit_values, jit_count,
-                                   options, values, count);
+                                   jit_options, jit_values, jit_count, options,
+                                   values, count);
     buffer_fini(&file);
     return result;
 }

@@ -5,9 +5,9 @@
  */
 #include "base/alloc.h"
 #include "base/file.h"
+#include "cpu/api/api.h"
 #include "cpu/api/driver.h"
 #include "cpu/api/image.h"
-#include "cpu/api/api.h"
 
 struct link {
     CUlinkState handle;
@@ -108,8 +108,8 @@ API(cuLinkAddData_v2, CUlinkState handle, CUjitInputType type, void *data,
         return CUDA_ERROR_INVALID_VALUE;
     /* A copy ends in a NUL, which PTX of a given size need not. */
     buffer_add(&copy, data, size);
-    result = copy.bad ? CUDA_ERROR_OUT_OF_MEMORY
-                      : add(link, type, copy.bytes, name);
+    result =
+        copy.bad ? CUDA_ERROR_OUT_OF_MEMORY : add(link, type, copy.bytes, name);
     buffer_fini(&copy);
     return result;
 }
@@ -120,9 +120,8 @@ API_ALIAS(cuLinkAddData, cuLinkAddData_v2,
            void **values),
           (handle, type, data, size, name, count, options, values))
 
-API(cuLinkAddFile_v2, CUlinkState handle, CUjitInputType type,
-    const char *path, unsigned int count, CUjit_option *options,
-    void **values)
+API(cuLinkAddFile_v2, CUlinkState handle, CUjitInputType type, const char *path,
+    unsigned int count, CUjit_option *options, void **values)
 {
     struct buffer file = {0};
     struct kiln_error err = {0};

@@ -54,9 +54,8 @@ static void describe_elf(const void *bytes, size_t size,
         struct object_info info;
 
         image->kind = WALK_OBJECT;
-        image->object_fits =
-            !object_read(bytes, size, &arena, &info, &err) &&
-            !object_check(&info, driver_build(), &err);
+        image->object_fits = !object_read(bytes, size, &arena, &info, &err) &&
+                             !object_check(&info, driver_build(), &err);
         arena_fini(&arena);
     } else {
         image->kind = WALK_CUBIN;
@@ -121,8 +120,7 @@ static enum kiln_status list_container(const void *bytes, size_t size,
 }
 
 static enum kiln_status list_raw(const void *bytes, size_t size,
-                                 struct candidates *c,
-                                 struct kiln_error *err)
+                                 struct candidates *c, struct kiln_error *err)
 {
     struct ptx_header header;
     struct walk_image *image;
@@ -159,8 +157,7 @@ static enum kiln_status check_text(const char *ptx, size_t size,
     if (st)
         return st;
     if (header.major > device->ptx_major ||
-        (header.major == device->ptx_major &&
-         header.minor > device->ptx_minor))
+        (header.major == device->ptx_major && header.minor > device->ptx_minor))
         return kiln_fail(err, KILN_E_PTX_VERSION,
                          "ptx input, line %u; fatal   : Unsupported .version "
                          "%u.%u; current version is '%u.%u'",
@@ -182,8 +179,7 @@ static enum kiln_status check_text(const char *ptx, size_t size,
 }
 
 static enum kiln_status take_object(const void *bytes, size_t size,
-                                    struct image **out,
-                                    struct kiln_error *err)
+                                    struct image **out, struct kiln_error *err)
 {
     void *copy = kiln_alloc(size ? size : 1);
 
@@ -256,7 +252,8 @@ static enum kiln_status unwrap(const void **bytes, int allowed,
     if (p[0] != 0xB1 || p[1] != 0x43 || p[2] != 0x62 || p[3] != 0x46)
         return KILN_OK;
     if (!allowed)
-        return kiln_fail(err, KILN_E_IMAGE, "image: the wrapper of a fat "
+        return kiln_fail(err, KILN_E_IMAGE,
+                         "image: the wrapper of a fat "
                          "binary; this call takes the fat binary itself");
     st = fatbin_wrapper_read(*bytes, &wrapper, err);
     if (!st)

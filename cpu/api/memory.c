@@ -233,6 +233,5 @@ API_ON_STREAM(cuMemPrefetchAsync_v2,
               (address, size, location, flags, stream))
 {
     (void)location;
-    return flags ? CUDA_ERROR_INVALID_VALUE
-                 : prefetch(address, size, stream);
+    return flags ? CUDA_ERROR_INVALID_VALUE : prefetch(address, size, stream);
 }

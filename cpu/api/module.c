@@ -67,8 +67,8 @@ static CUresult make_functions(struct module *module)
         f->kernel = &info->kernels[i];
         f->own.dynamic_shared = -1;
         f->own.carveout = -1;
-        f->settings = module->library ? &module->library->kernels[i].settings
-                                      : &f->own;
+        f->settings =
+            module->library ? &module->library->kernels[i].settings : &f->own;
         f->loaded = driver_config()->eager;
         f->handle = handle_new(HANDLE_FUNCTION, f);
         if (!f->handle)
@@ -267,8 +267,7 @@ API(cuModuleEnumerateFunctions, CUfunction *out, unsigned int count,
         return result;
     if (!out)
         return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned i = 0; i < count && i < module->image->info.kernel_count;
-         i++)
+    for (unsigned i = 0; i < count && i < module->image->info.kernel_count; i++)
         out[i] = module->functions[i].handle;
     return CUDA_SUCCESS;
 }

@@ -36,9 +36,9 @@ struct module {
     struct context *context;
     struct library *library; /* NULL: loaded by cuModuleLoad... */
     struct image *image;
-    struct allocation *data; /* NULL: no variables */
+    struct allocation *data;    /* NULL: no variables */
     struct function *functions; /* one a kernel of the image */
-    struct module *next;         /* of the context */
+    struct module *next;        /* of the context */
     struct module *next_of_library;
 };
 
@@ -51,8 +51,8 @@ struct kernel {
 
 struct library {
     CUlibrary handle;
-    struct image *image;  /* NULL: the load failed */
-    CUresult result;      /* what it failed with */
+    struct image *image; /* NULL: the load failed */
+    CUresult result;     /* what it failed with */
     struct kernel *kernels;
     pthread_mutex_t lock; /* guards modules */
     struct module *modules;

@@ -32,8 +32,7 @@ static unsigned blocks_of(const struct function *f, unsigned threads,
     uint64_t by_registers;
     uint64_t by_shared;
 
-    if (!threads || threads > kernel_max_threads(k) ||
-        shared > EXEC_MAX_SHARED)
+    if (!threads || threads > kernel_max_threads(k) || shared > EXEC_MAX_SHARED)
         return 0;
     n = SM_THREADS / (warps * 32);
     by_registers = SM_REGISTERS / (warps * 32 * kernel_registers(k));
@@ -58,8 +57,8 @@ API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks,
     return CUDA_SUCCESS;
 }
 
-API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks,
-    CUfunction handle, int threads, size_t dynamic)
+API(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *blocks, CUfunction handle,
+    int threads, size_t dynamic)
 {
     return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         blocks, handle, threads, dynamic, 0);
@@ -85,8 +84,7 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block,
         most = (unsigned)limit;
     /* Most threads on a multiprocessor; of equals the largest block. */
     for (unsigned t = most; t; t = t % 32 ? t - t % 32 : t - 32) {
-        unsigned n =
-            blocks_of(f, t, size_of ? size_of((int)t) : dynamic);
+        unsigned n = blocks_of(f, t, size_of ? size_of((int)t) : dynamic);
 
         if (n * t > best * best_threads) {
             best = n;
@@ -98,8 +96,8 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block,
     return CUDA_SUCCESS;
 }
 
-API(cuOccupancyMaxPotentialBlockSize, int *grid, int *block,
-    CUfunction handle, CUoccupancyB2DSize size_of, size_t dynamic, int limit)
+API(cuOccupancyMaxPotentialBlockSize, int *grid, int *block, CUfunction handle,
+    CUoccupancyB2DSize size_of, size_t dynamic, int limit)
 {
     return cuOccupancyMaxPotentialBlockSizeWithFlags(
         grid, block, handle, size_of, dynamic, limit, 0);

@@ -32,8 +32,8 @@ static int target_known(unsigned target)
     unsigned base = target & 0xffff;
     unsigned flags = target & ~0xffffu;
 
-    static const unsigned char known[] = {30, 32, 35,  37,  50,  52,  53, 60,
-                                          61, 62, 70,  72,  75,  80,  86, 87,
+    static const unsigned char known[] = {30, 32, 35,  37,  50,  52,  53,  60,
+                                          61, 62, 70,  72,  75,  80,  86,  87,
                                           89, 90, 100, 101, 103, 110, 120, 121};
 
     if (flags && flags != CU_COMPUTE_ACCELERATED_TARGET_BASE &&
@@ -144,13 +144,16 @@ CUresult options_read(unsigned count, const CUjit_option *options,
         (seen[CU_JIT_TARGET] && seen[CU_JIT_THREADS_PER_BLOCK]))
         return CUDA_ERROR_INVALID_VALUE;
     if (out->maxreg > REGISTERS_MAX) {
-        options_info(out, "warning : Too big maxrregcount value "
-                     "specified %d, will be ignored", (int)out->maxreg);
+        options_info(out,
+                     "warning : Too big maxrregcount value "
+                     "specified %d, will be ignored",
+                     (int)out->maxreg);
         out->maxreg = 0;
     } else if (out->maxreg && out->maxreg < REGISTERS_MIN) {
-        options_info(out, "warning : adjusting per thread register "
-                     "count of %u to lower bound of %d", out->maxreg,
-                     REGISTERS_MIN);
+        options_info(out,
+                     "warning : adjusting per thread register "
+                     "count of %u to lower bound of %d",
+                     out->maxreg, REGISTERS_MIN);
         out->maxreg = REGISTERS_MIN;
     }
     return CUDA_SUCCESS;

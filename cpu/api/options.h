@@ -16,11 +16,11 @@ struct log_target {
 };
 
 struct load_options {
-    unsigned level;   /* 0 to 4 */
+    unsigned level; /* 0 to 4 */
     int level_given;
-    unsigned maxreg;  /* as asked; 0: no cap */
-    uint32_t target;  /* CU_JIT_TARGET without its flags; 0: the device's */
-    int target_zero;  /* CU_JIT_TARGET 0, which fits no image */
+    unsigned maxreg; /* as asked; 0: no cap */
+    uint32_t target; /* CU_JIT_TARGET without its flags; 0: the device's */
+    int target_zero; /* CU_JIT_TARGET 0, which fits no image */
     int override_directives;
     int verbose;
     int debug;

@@ -26,12 +26,16 @@ static struct known look(CUdeviceptr address)
     struct host_range range;
 
     if (a) {
-        k = (struct known){a->context, a->base, a->size, a->id, 1,
+        k = (struct known){a->context,
+                           a->base,
+                           a->size,
+                           a->id,
+                           1,
                            a->kind == ALLOCATION_MANAGED,
                            a->kind == ALLOCATION_ASYNC};
     } else if (host_find(address, &range)) {
-        k = (struct known){range.context, range.base, range.size,
-                           range.base, 0, 0, 0};
+        k = (struct known){
+            range.context, range.base, range.size, range.base, 0, 0, 0};
     }
     return k;
 }
@@ -50,8 +54,7 @@ static CUresult attribute(void *out, CUpointer_attribute what,
         ANSWER(CUcontext, k->context->handle);
         break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        ANSWER(unsigned, k->device ? CU_MEMORYTYPE_DEVICE
-                                   : CU_MEMORYTYPE_HOST);
+        ANSWER(unsigned, k->device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
         break;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
         ANSWER(CUdeviceptr, address);
@@ -123,29 +126,29 @@ API(cuPointerGetAttribute, void *out, CUpointer_attribute what,
 /* Attributes that an unknown address does not have come back as zero. */
 static void clear(void *out, CUpointer_attribute what)
 {
-    static const unsigned char sizes[CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE +
-                                     1] = {
-        [CU_POINTER_ATTRIBUTE_CONTEXT] = 8,
-        [CU_POINTER_ATTRIBUTE_MEMORY_TYPE] = 4,
-        [CU_POINTER_ATTRIBUTE_DEVICE_POINTER] = 8,
-        [CU_POINTER_ATTRIBUTE_HOST_POINTER] = 8,
-        [CU_POINTER_ATTRIBUTE_SYNC_MEMOPS] = 1,
-        [CU_POINTER_ATTRIBUTE_BUFFER_ID] = 8,
-        [CU_POINTER_ATTRIBUTE_IS_MANAGED] = 1,
-        [CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL] = 4,
-        [CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE] = 1,
-        [CU_POINTER_ATTRIBUTE_RANGE_START_ADDR] = 8,
-        [CU_POINTER_ATTRIBUTE_RANGE_SIZE] = 8,
-        [CU_POINTER_ATTRIBUTE_MAPPED] = 1,
-        [CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES] = 8,
-        [CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE] = 1,
-        [CU_POINTER_ATTRIBUTE_ACCESS_FLAGS] = 4,
-        [CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE] = 8,
-        [CU_POINTER_ATTRIBUTE_MAPPING_SIZE] = 8,
-        [CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR] = 8,
-        [CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID] = 8,
-        [CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE] = 1,
-    };
+    static const unsigned char
+        sizes[CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE + 1] = {
+            [CU_POINTER_ATTRIBUTE_CONTEXT] = 8,
+            [CU_POINTER_ATTRIBUTE_MEMORY_TYPE] = 4,
+            [CU_POINTER_ATTRIBUTE_DEVICE_POINTER] = 8,
+            [CU_POINTER_ATTRIBUTE_HOST_POINTER] = 8,
+            [CU_POINTER_ATTRIBUTE_SYNC_MEMOPS] = 1,
+            [CU_POINTER_ATTRIBUTE_BUFFER_ID] = 8,
+            [CU_POINTER_ATTRIBUTE_IS_MANAGED] = 1,
+            [CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL] = 4,
+            [CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE] = 1,
+            [CU_POINTER_ATTRIBUTE_RANGE_START_ADDR] = 8,
+            [CU_POINTER_ATTRIBUTE_RANGE_SIZE] = 8,
+            [CU_POINTER_ATTRIBUTE_MAPPED] = 1,
+            [CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES] = 8,
+            [CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE] = 1,
+            [CU_POINTER_ATTRIBUTE_ACCESS_FLAGS] = 4,
+            [CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE] = 8,
+            [CU_POINTER_ATTRIBUTE_MAPPING_SIZE] = 8,
+            [CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR] = 8,
+            [CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID] = 8,
+            [CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE] = 1,
+        };
 
     memset(out, 0, sizes[what]);
     if (what == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {

@@ -75,14 +75,14 @@ static CUresult allocate(CUdeviceptr *out, size_t size, CUstream handle)
         return result;
     now = atomic_fetch_add(&pool.used, size) + size;
     high = atomic_load(&pool.high);
-    while (now > high &&
-           !atomic_compare_exchange_weak(&pool.high, &high, now))
+    while (now > high && !atomic_compare_exchange_weak(&pool.high, &high, now))
         ;
     *out = a->base;
     return CUDA_SUCCESS;
 }
 
-API_ON_STREAM(cuMemAllocAsync, (CUdeviceptr * out, size_t size, CUstream stream),
+API_ON_STREAM(cuMemAllocAsync,
+              (CUdeviceptr * out, size_t size, CUstream stream),
               (out, size, stream))
 {
     return allocate(out, size, stream);

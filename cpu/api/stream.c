@@ -123,8 +123,7 @@ CUresult stream_enter(CUstream handle, struct stream **out)
     return result;
 }
 
-API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags,
-    int priority)
+API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags, int priority)
 {
     struct context *context;
     struct stream *stream;
@@ -136,11 +135,9 @@ API(cuStreamCreateWithPriority, CUstream *out, unsigned int flags,
         return CUDA_ERROR_INVALID_VALUE;
     /* Outside the range the nearest priority is meant. */
     priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
-    result = stream_new(context,
-                        flags & CU_STREAM_NON_BLOCKING
-                            ? EXEC_STREAM_NONBLOCKING
-                            : 0,
-                        priority, &stream);
+    result = stream_new(
+        context, flags & CU_STREAM_NON_BLOCKING ? EXEC_STREAM_NONBLOCKING : 0,
+        priority, &stream);
     if (result)
         return result;
     stream->handle = handle_new(HANDLE_STREAM, stream);
@@ -218,8 +215,7 @@ API(cuStreamWaitEvent, CUstream stream, CUevent event, unsigned int flags)
     return wait_event(stream, event, flags);
 }
 
-API(cuStreamWaitEvent_ptsz, CUstream stream, CUevent event,
-    unsigned int flags)
+API(cuStreamWaitEvent_ptsz, CUstream stream, CUevent event, unsigned int flags)
 {
     return wait_event(stream ? stream : CU_STREAM_PER_THREAD, event, flags);
 }
@@ -254,8 +250,7 @@ QUERY(cuStreamGetId, unsigned long long, s->id)
 QUERY(cuStreamGetCtx, CUcontext, s->context->handle)
 QUERY(cuStreamGetDevice, CUdevice, 0)
 /* Nothing captures here. */
-QUERY(cuStreamIsCapturing, CUstreamCaptureStatus,
-      CU_STREAM_CAPTURE_STATUS_NONE)
+QUERY(cuStreamIsCapturing, CUstreamCaptureStatus, CU_STREAM_CAPTURE_STATUS_NONE)
 
 API(cuStreamGetCtx_v2, CUstream stream, CUcontext *out, CUgreenCtx *green)
 {
@@ -266,8 +261,7 @@ API(cuStreamGetCtx_v2, CUstream stream, CUcontext *out, CUgreenCtx *green)
     return result;
 }
 
-API(cuStreamGetCtx_v2_ptsz, CUstream stream, CUcontext *out,
-    CUgreenCtx *green)
+API(cuStreamGetCtx_v2_ptsz, CUstream stream, CUcontext *out, CUgreenCtx *green)
 {
     return cuStreamGetCtx_v2(stream ? stream : CU_STREAM_PER_THREAD, out,
                              green);
@@ -318,8 +312,8 @@ API(cuStreamAddCallback, CUstream stream, CUstreamCallback fn, void *data,
     return add_callback(stream, fn, data, flags);
 }
 
-API(cuStreamAddCallback_ptsz, CUstream stream, CUstreamCallback fn,
-    void *data, unsigned int flags)
+API(cuStreamAddCallback_ptsz, CUstream stream, CUstreamCallback fn, void *data,
+    unsigned int flags)
 {
     return add_callback(stream ? stream : CU_STREAM_PER_THREAD, fn, data,
                         flags);

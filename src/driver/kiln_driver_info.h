@@ -17,10 +17,10 @@
  * driver. */
 struct kiln_driver_info {
     size_t struct_size;
-    const char *isa;     /* "kiln-x86_64" */
-    const char *build;   /* identity of the driver's build */
-    const char *codegen; /* "LLVM 22.1.8", or "none" */
-    const char *features; /* of the host CPU that code may use */
+    const char *isa;             /* "kiln-x86_64" */
+    const char *build;           /* identity of the driver's build */
+    const char *codegen;         /* "LLVM 22.1.8", or "none" */
+    const char *features;        /* of the host CPU that code may use */
     unsigned compute_capability; /* 121 */
     unsigned ptx_version;        /* newest that it assembles: 90 */
     int driver_version;          /* 13000 */

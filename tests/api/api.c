@@ -64,16 +64,15 @@ const char ptx_syntax_error[] = ".version 7.0\n"
 void test_open(void)
 {
     const char *name = getenv("KILN_TEST_DRIVER");
-    void *driver = dlopen(name && *name ? name : TEST_DRIVER,
-                          RTLD_NOW | RTLD_LOCAL);
+    void *driver =
+        dlopen(name && *name ? name : TEST_DRIVER, RTLD_NOW | RTLD_LOCAL);
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!driver) {
         printf("FAIL cannot open the driver: %s\n", dlerror());
         exit(1);
     }
-#define FUNCTION(name, params)                                                 \
-    name = (CUresult(*) params)dlsym(driver, #name);
+#define FUNCTION(name, params) name = (CUresult(*) params)dlsym(driver, #name);
 #include "functions.def"
 #undef FUNCTION
     is_kiln = dlsym(driver, "kilnDriverInfo") != NULL;
@@ -153,8 +152,7 @@ CUfunction test_function(const char *ptx, const char *name, CUmodule *module)
                               CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
     CUfunction function = NULL;
-    CUresult result =
-        cuModuleLoadDataEx(module, ptx, 2, options, values);
+    CUresult result = cuModuleLoadDataEx(module, ptx, 2, options, values);
 
     if (!result)
         result = cuModuleGetFunction(&function, *module, name);

@@ -35,10 +35,12 @@ int test_result(CUresult found, CUresult wanted, const char *file, int line,
                 const char *what);
 const char *result_name(CUresult result);
 
-#define CHECK(condition) test_check(!!(condition), __FILE__, __LINE__, "%s", #condition)
-#define CHECK_SAYS(condition, ...) test_check(!!(condition), __FILE__, __LINE__, __VA_ARGS__)
+#define CHECK(condition)                                                       \
+    test_check(!!(condition), __FILE__, __LINE__, "%s", #condition)
+#define CHECK_SAYS(condition, ...)                                             \
+    test_check(!!(condition), __FILE__, __LINE__, __VA_ARGS__)
 #define IS(call, wanted) test_result(call, wanted, __FILE__, __LINE__, #call)
-#define OK(call) IS(call, CUDA_SUCCESS)
+#define OK(call)         IS(call, CUDA_SUCCESS)
 
 /* PTX that several tests use. */
 extern const char ptx_saxpy[]; /* saxpy(float a, float *x, float *y, u32 n) */

@@ -51,8 +51,7 @@ int main(int argc, char **argv)
     if (argc > 1) {
         CHECK_SAYS(mapped("ptxjit") == want, "compiler plugin %smapped",
                    want ? "" : "not ");
-        CHECK_SAYS(mapped("LLVM") == want, "LLVM %smapped",
-                   want ? "" : "not ");
+        CHECK_SAYS(mapped("LLVM") == want, "LLVM %smapped", want ? "" : "not ");
     }
     if (want)
         CHECK_SAYS(second < first / 2, "the second load compiles nothing");

@@ -93,7 +93,10 @@ int main(void)
 
     IS(load(ptx_saxpy, strlen(ptx_saxpy)), CUDA_ERROR_INVALID_IMAGE);
     IS(load("\x50\xed\x55\xba", 4), CUDA_ERROR_INVALID_IMAGE);
-    IS(load("\x7f" "ELF", 4), CUDA_ERROR_INVALID_IMAGE);
+    IS(load("\x7f"
+            "ELF",
+            4),
+       CUDA_ERROR_INVALID_IMAGE);
     IS(load("", 1), CUDA_ERROR_INVALID_IMAGE);
     OK(cuLinkDestroy(link));
     OK(cuCtxDestroy_v2(context));

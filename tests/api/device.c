@@ -71,8 +71,8 @@ static void device(void)
     OK(cuDeviceTotalMem_v2(&total, 0));
     CHECK_SAYS(total > 1 << 20, "%zu bytes", total);
     for (int i = 1; i < CU_DEVICE_ATTRIBUTE_MAX; i++)
-        unanswered += cuDeviceGetAttribute(&n, (CUdevice_attribute)i, 0) &&
-                      is_kiln;
+        unanswered +=
+            cuDeviceGetAttribute(&n, (CUdevice_attribute)i, 0) && is_kiln;
     CHECK_SAYS(!unanswered, "attributes without an answer: %d", unanswered);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE) == 32);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) == 1024);

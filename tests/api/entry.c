@@ -89,8 +89,7 @@ static void older(void)
     OK(cuDriverGetVersion(&version));
     CHECK(version == 12040);
     CHECK(find("cuCtxCreate", 13000, 0) == (void *)(uintptr_t)cuCtxCreate_v3);
-    CHECK(!find("cuLibraryGetKernelCount", 13000, 0) ||
-          version >= 12040);
+    CHECK(!find("cuLibraryGetKernelCount", 13000, 0) || version >= 12040);
     CHECK(!find("cuKernelGetLibrary", 13000, 0));
     CHECK(status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     OK(cuInit(0));

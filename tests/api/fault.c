@@ -6,24 +6,23 @@
 
 #include "api.h"
 
-static const char ptx_faults[] =
-    ".version 7.0\n"
-    ".target sm_70\n"
-    ".address_size 64\n"
-    ".visible .entry store(.param .u64 p)\n"
-    "{\n"
-    "    .reg .b32 %r<2>;\n"
-    "    .reg .b64 %rd<2>;\n"
-    "    ld.param.u64 %rd1, [p];\n"
-    "    mov.u32 %r1, 7;\n"
-    "    st.global.u32 [%rd1], %r1;\n"
-    "    ret;\n"
-    "}\n"
-    ".visible .entry trap()\n"
-    "{\n"
-    "    trap;\n"
-    "    ret;\n"
-    "}\n";
+static const char ptx_faults[] = ".version 7.0\n"
+                                 ".target sm_70\n"
+                                 ".address_size 64\n"
+                                 ".visible .entry store(.param .u64 p)\n"
+                                 "{\n"
+                                 "    .reg .b32 %r<2>;\n"
+                                 "    .reg .b64 %rd<2>;\n"
+                                 "    ld.param.u64 %rd1, [p];\n"
+                                 "    mov.u32 %r1, 7;\n"
+                                 "    st.global.u32 [%rd1], %r1;\n"
+                                 "    ret;\n"
+                                 "}\n"
+                                 ".visible .entry trap()\n"
+                                 "{\n"
+                                 "    trap;\n"
+                                 "    ret;\n"
+                                 "}\n";
 
 /* In a context of its own: one launch, and what comes of it. */
 static void fault(const char *name, CUdeviceptr address, CUresult wanted)

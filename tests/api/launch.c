@@ -141,14 +141,12 @@ static void arguments(void)
     size = 64;
     IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, NULL, extra),
        CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, NULL, no_size),
-       CUDA_ERROR_INVALID_VALUE);
+    IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, NULL, no_size), CUDA_ERROR_INVALID_VALUE);
     size = 12;
     IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, args, extra), CUDA_ERROR_INVALID_VALUE);
     IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, first, NULL), CUDA_ERROR_INVALID_VALUE);
-    IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, second, NULL),
-       CUDA_ERROR_INVALID_VALUE);
+    IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, second, NULL), CUDA_ERROR_INVALID_VALUE);
     OK(LAUNCH(get("none"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL));
     OK(LAUNCH(get("none"), 1, 1, 1, 1, 1, 1, 0, args, NULL));
     OK(cuCtxSynchronize());
@@ -180,17 +178,15 @@ static void shapes(void)
     CUfunction f = get("none");
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK_SAYS(LAUNCH(f, rows[i].grid[0], rows[i].grid[1],
-                          rows[i].grid[2], rows[i].block[0], rows[i].block[1],
-                          rows[i].block[2], 0, NULL,
-                          NULL) == rows[i].wanted,
+        CHECK_SAYS(LAUNCH(f, rows[i].grid[0], rows[i].grid[1], rows[i].grid[2],
+                          rows[i].block[0], rows[i].block[1], rows[i].block[2],
+                          0, NULL, NULL) == rows[i].wanted,
                    "grid %u,%u,%u block %u,%u,%u", rows[i].grid[0],
                    rows[i].grid[1], rows[i].grid[2], rows[i].block[0],
                    rows[i].block[1], rows[i].block[2]);
     f = get("bounded");
     OK(LAUNCH(f, 1, 1, 1, 128, 1, 1, 0, NULL, NULL));
-    IS(LAUNCH(f, 1, 1, 1, 129, 1, 1, 0, NULL, NULL),
-       CUDA_ERROR_INVALID_VALUE);
+    IS(LAUNCH(f, 1, 1, 1, 129, 1, 1, 0, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     f = get("required");
     OK(LAUNCH(f, 1, 1, 1, 64, 1, 1, 0, NULL, NULL));
     IS(LAUNCH(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
@@ -261,8 +257,7 @@ static void handles(CUcontext context)
     IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
     OK(cuCtxDestroy_v2(other));
     OK(cuCtxSetCurrent(NULL));
-    IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL),
-       CUDA_ERROR_INVALID_CONTEXT);
+    IS(LAUNCH(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL), CUDA_ERROR_INVALID_CONTEXT);
     OK(cuCtxSetCurrent(context));
 }
 

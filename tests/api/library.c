@@ -9,22 +9,21 @@
 
 #include "api.h"
 
-static const char ptx_count[] =
-    ".version 7.0\n"
-    ".target sm_70\n"
-    ".address_size 64\n"
-    ".visible .global .align 4 .u32 counter = 5;\n"
-    ".visible .entry k(.param .u64 out)\n"
-    "{\n"
-    "    .reg .b32 %r<3>;\n"
-    "    .reg .b64 %rd<3>;\n"
-    "    ld.param.u64 %rd1, [out];\n"
-    "    ld.global.u32 %r1, [counter];\n"
-    "    st.global.u32 [%rd1], %r1;\n"
-    "    add.u32 %r2, %r1, 1;\n"
-    "    st.global.u32 [counter], %r2;\n"
-    "    ret;\n"
-    "}\n";
+static const char ptx_count[] = ".version 7.0\n"
+                                ".target sm_70\n"
+                                ".address_size 64\n"
+                                ".visible .global .align 4 .u32 counter = 5;\n"
+                                ".visible .entry k(.param .u64 out)\n"
+                                "{\n"
+                                "    .reg .b32 %r<3>;\n"
+                                "    .reg .b64 %rd<3>;\n"
+                                "    ld.param.u64 %rd1, [out];\n"
+                                "    ld.global.u32 %r1, [counter];\n"
+                                "    st.global.u32 [%rd1], %r1;\n"
+                                "    add.u32 %r2, %r1, 1;\n"
+                                "    st.global.u32 [counter], %r2;\n"
+                                "    ret;\n"
+                                "}\n";
 
 static CUresult load(CUlibrary *library, const void *bytes)
 {
@@ -78,8 +77,7 @@ static void late_errors(void)
        CUDA_ERROR_INVALID_VALUE);
     IS(load(&l, NULL), CUDA_ERROR_INVALID_VALUE);
     IS(load(NULL, ptx_count), CUDA_ERROR_INVALID_VALUE);
-    IS(cuLibraryLoadFromFile(&l, "/no/such/file", NULL, NULL, 0, NULL, NULL,
-                             0),
+    IS(cuLibraryLoadFromFile(&l, "/no/such/file", NULL, NULL, 0, NULL, NULL, 0),
        CUDA_ERROR_FILE_NOT_FOUND);
     IS(cuLibraryUnload(NULL), CUDA_ERROR_INVALID_HANDLE);
 }
@@ -180,14 +178,13 @@ static void contexts(void)
     CHECK(run(k) == 7);
     OK(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                             65536, k, 0));
-    OK(cuFuncGetAttribute(
-        &value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, fa));
+    OK(cuFuncGetAttribute(&value,
+                          CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, fa));
     CHECK(value == 65536);
     OK(cuLibraryUnload(l));
     if (is_kiln) {
         IS(cuLibraryUnload(l), CUDA_ERROR_INVALID_HANDLE);
-        IS(cuLaunchKernel((CUfunction)k, 1, 1, 1, 1, 1, 1, 0, NULL, NULL,
-                          NULL),
+        IS(cuLaunchKernel((CUfunction)k, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
            CUDA_ERROR_INVALID_HANDLE);
     }
     OK(cuCtxDestroy_v2(a));

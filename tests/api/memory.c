@@ -125,8 +125,8 @@ static void rectangles(void)
         for (int x = 0; x < 16; x++) {
             int inside = y >= 1 && y < 5 && x >= 1 && x < 8;
 
-            same &= back[y * 16 + x] ==
-                    (inside ? host[(y + 1) * 16 + x + 2] : 0);
+            same &=
+                back[y * 16 + x] == (inside ? host[(y + 1) * 16 + x + 2] : 0);
         }
     CHECK_SAYS(same, "a rectangle comes back, and nothing else");
     c.srcPitch = 4;
@@ -150,8 +150,8 @@ static void rectangles(void)
     same = 1;
     for (int z = 0; z < 2; z++)
         for (int y = 0; y < 3; y++)
-            same &= !memcmp(back + (z * 3 + y) * 4,
-                            host + (z * 5 + y) * 16 + 2, 4);
+            same &=
+                !memcmp(back + (z * 3 + y) * 4, host + (z * 5 + y) * 16 + 2, 4);
     CHECK_SAYS(same, "a box comes back");
     OK(cuMemFree_v2(p));
 }
@@ -218,8 +218,7 @@ static void pointers(CUcontext context)
     int local = 0;
 
     OK(cuMemAlloc_v2(&p, 100));
-    OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                             p + 99));
+    OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p + 99));
     CHECK(type == CU_MEMORYTYPE_DEVICE);
     OK(cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, p));
     CHECK(of == context);

@@ -157,8 +157,7 @@ static void options(void)
     for (unsigned level = 0; level <= 5; level++)
         OK(load_option(CU_JIT_OPTIMIZATION_LEVEL, level, NULL));
     OK(load_option(CU_JIT_MAX_REGISTERS, 32, &regs));
-    CHECK_SAYS(regs > 0 && regs <= 32, "%d registers under a cap of 32",
-               regs);
+    CHECK_SAYS(regs > 0 && regs <= 32, "%d registers under a cap of 32", regs);
     OK(load_option(CU_JIT_MAX_REGISTERS, 8, NULL));
     OK(load_option(CU_JIT_MAX_REGISTERS, 100000, NULL));
     IS(load_option(CU_JIT_MAX_REGISTERS, 0, NULL), CUDA_ERROR_INVALID_VALUE);
@@ -171,8 +170,7 @@ static void options(void)
     IS(load_option((CUjit_option)-1, 0, NULL), CUDA_ERROR_INVALID_VALUE);
     IS(load_option(CU_JIT_ERROR_LOG_BUFFER, (uintptr_t)&regs, NULL),
        CUDA_ERROR_INVALID_VALUE);
-    IS(load_option(CU_JIT_ERROR_LOG_BUFFER, 0, NULL),
-       CUDA_ERROR_INVALID_VALUE);
+    IS(load_option(CU_JIT_ERROR_LOG_BUFFER, 0, NULL), CUDA_ERROR_INVALID_VALUE);
     IS(load_option(CU_JIT_TARGET, 999, NULL), CUDA_ERROR_INVALID_VALUE);
     IS(load_option(CU_JIT_TARGET, 0, NULL), CUDA_ERROR_INVALID_IMAGE);
     /* The first of two counts; both are checked. */
@@ -228,10 +226,8 @@ static void names(CUmodule module)
     CHECK(n == 4);
     OK(cuModuleGetGlobal_v2(NULL, &n, module, "factors"));
     CHECK(n == 16);
-    IS(cuModuleGetGlobal_v2(&p, &n, module, "nothing"),
-       CUDA_ERROR_NOT_FOUND);
-    IS(cuModuleGetGlobal_v2(&p, &n, module, "step"),
-       CUDA_ERROR_INVALID_VALUE);
+    IS(cuModuleGetGlobal_v2(&p, &n, module, "nothing"), CUDA_ERROR_NOT_FOUND);
+    IS(cuModuleGetGlobal_v2(&p, &n, module, "step"), CUDA_ERROR_INVALID_VALUE);
     IS(cuModuleGetGlobal_v2(NULL, NULL, module, "counter"),
        CUDA_ERROR_INVALID_VALUE);
 }
@@ -296,8 +292,7 @@ static void parameters(CUmodule module)
     IS(cuFuncGetParamInfo(f, 7, &offset, &size), CUDA_ERROR_INVALID_VALUE);
     OK(cuFuncGetParamInfo(f, 0, &offset, NULL));
     IS(cuFuncGetParamInfo(f, 0, NULL, &size), CUDA_ERROR_INVALID_VALUE);
-    IS(cuFuncGetParamInfo(NULL, 0, &offset, &size),
-       CUDA_ERROR_INVALID_VALUE);
+    IS(cuFuncGetParamInfo(NULL, 0, &offset, &size), CUDA_ERROR_INVALID_VALUE);
 }
 
 static int attribute(CUfunction f, CUfunction_attribute what)

@@ -36,8 +36,8 @@ static int round_trip(const char *ptx)
     bad |= (int)cuMemcpyHtoD_v2_ptds(dx, x, sizeof x);
     bad |= (int)cuMemcpyHtoD_v2_ptds(dy, y, sizeof y);
     bad |= (int)cuEventCreate(&e, CU_EVENT_DISABLE_TIMING);
-    bad |= (int)cuLaunchKernel_ptsz(f, (N + 127) / 128, 1, 1, 128, 1, 1, 0, NULL,
-                               args, NULL);
+    bad |= (int)cuLaunchKernel_ptsz(f, (N + 127) / 128, 1, 1, 128, 1, 1, 0,
+                                    NULL, args, NULL);
     bad |= (int)cuEventRecord(e, CU_STREAM_PER_THREAD);
     bad |= (int)cuEventSynchronize(e);
     bad |= (int)cuMemcpyDtoHAsync_v2_ptsz(y, dy, sizeof y, NULL);
