@@ -184,6 +184,8 @@ static int register_fits(const struct check *c, const struct pattern *w,
         return w->kind == 'a' && c->insn->op >= PTX_OP_VADD;
     if (o->negate)
         return 0;
+    if (w->kind == 'y' && ptx_type_class(r->type) == PTX_CLASS_FLOAT)
+        return 0;
     return !type || reg_suits(type, r->type, w->wider);
 }
 
@@ -208,8 +210,9 @@ static enum ptx_type element_type(const struct check *c,
     static const enum ptx_type bits[] = {PTX_B8, PTX_B16, PTX_B32, PTX_B64,
                                          PTX_B128};
     enum ptx_type first = PTX_NONE;
-    int mixed = ptx_type_class(type) == PTX_CLASS_FLOAT;
-    int any_bits = mixed;
+    const int floats = ptx_type_class(type) == PTX_CLASS_FLOAT;
+    int mixed = 0;
+    int any_bits = 0;
 
     for (unsigned i = 0; i < o->count; i++) {
         enum ptx_type t;
@@ -222,8 +225,13 @@ static enum ptx_type element_type(const struct check *c,
             return PTX_TYPE_COUNT;
         mixed |= t != first;
         any_bits |= ptx_type_class(t) == PTX_CLASS_BITS;
+        if (mixed && !any_bits && (ptx_type_class(t) == PTX_CLASS_FLOAT) !=
+                                      (ptx_type_class(first) == PTX_CLASS_FLOAT))
+            return PTX_TYPE_COUNT;
     }
-    for (unsigned i = 0; mixed && any_bits && i < 5; i++) {
+    if (!floats && !(mixed && any_bits))
+        return type;
+    for (unsigned i = 0; i < 5; i++) {
         if (ptx_type_bits(bits[i]) == ptx_type_bits(type))
             return bits[i];
     }

@@ -112,7 +112,8 @@ static enum kiln_status check_width(const struct check *c)
     if (bits > 128 && i->types[0] == PTX_B128)
         return ptx_error(c->p, i->line,
                          "Vector type too large, exceeds 128 bit limit");
-    if ((i->vec > 1 && bits > 128) && c->p->module->target < 100)
+    if ((i->vec == 8 || (i->vec > 1 && bits > 128)) &&
+        c->p->module->target < 100)
         return ptx_error(c->p, i->line,
                          "Feature '256 bit wide load/store' requires .target "
                          "sm_100 or higher");
@@ -121,8 +122,6 @@ static enum kiln_status check_width(const struct check *c)
         return ptx_error(c->p, i->line,
                          "Global state space expected for feature '256 bit "
                          "wide load/store'");
-    if (i->vec == 8 && ptx_type_bits(i->types[0]) != 32)
-        return ptx_error(c->p, i->line, "Vector of 8 needs 32-bit elements");
     return KILN_OK;
 }
 
@@ -164,6 +163,19 @@ static enum kiln_status check_atom(const struct check *c)
     enum kiln_status st = check_address(c, &i->operands[first], i->space);
 
     return st ? st : check_order(c);
+}
+
+static enum kiln_status check_addresses(const struct check *c)
+{
+    const struct ptx_insn *i = c->insn;
+    enum kiln_status st = i->op == PTX_OP_MULTIMEM ? check_order(c) : KILN_OK;
+
+    for (unsigned k = 0; !st && k < i->operand_count; k++) {
+        if (i->operands[k].kind >= PTX_OPERAND_ADDR_REG &&
+            i->operands[k].kind <= PTX_OPERAND_ADDR_INT)
+            st = check_address(c, &i->operands[k], i->space);
+    }
+    return st;
 }
 
 /* --- mov --------------------------------------------------------------- */
@@ -309,6 +321,12 @@ static enum kiln_status check_cp(const struct check *c)
                          "value '%lld', expected to be %s",
                          (long long)size,
                          has(c, PTX_MOD_CG) ? "16" : "4, 8 or 16");
+    if (i->operand_count > 3 && i->operands[3].kind == PTX_OPERAND_INT &&
+        (uint64_t)i->operands[3].ival > (uint64_t)size)
+        return ptx_error(c->p, i->line,
+                         "Argument 3 of instruction 'cp.async': value '%lld' "
+                         "out of range, expected to be in range [0..%lld]",
+                         (long long)i->operands[3].ival, (long long)size);
     st = check_address(c, &i->operands[0], PTX_SPACE_SHARED);
     return st ? st : check_address(c, &i->operands[1], PTX_SPACE_GLOBAL);
 }
@@ -328,6 +346,13 @@ static enum kiln_status check_bar(const struct check *c)
                          "Barrier number '%lld' out of range, expected to be "
                          "in range [0..15]",
                          (long long)o[first].ival);
+    if (c->insn->operand_count > first + 1 &&
+        o[first + 1].kind == PTX_OPERAND_INT &&
+        (o[first + 1].ival <= 0 || o[first + 1].ival % 32))
+        return ptx_error(c->p, c->insn->line,
+                         "Number of threads participating in barrier must be "
+                         "a multiple of the warp size; found %lld",
+                         (long long)o[first + 1].ival);
     return KILN_OK;
 }
 
@@ -365,6 +390,14 @@ enum kiln_status check_rules(const struct check *c)
     case PTX_OP_SHFL:
     case PTX_OP_VOTE:
         return check_sync_needed(c);
+    case PTX_OP_MULTIMEM:
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX:
+    case PTX_OP_MBARRIER:
+    case PTX_OP_PREFETCH:
+    case PTX_OP_PREFETCHU:
+    case PTX_OP_WMMA:
+        return check_addresses(c);
     default:
         return KILN_OK;
     }

@@ -202,11 +202,11 @@ static void megabytes_of_junk_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof junk / sizeof *junk; i++) {
-        expect_refused("", junk[i], 4u << 20, "");
-        expect_refused(HEADER, junk[i], 4u << 20, "\n'");
-        expect_refused(HEADER ".entry k() {", junk[i], 4u << 20, "\n'");
+        expect_refused("", junk[i], 1u << 20, "");
+        expect_refused(HEADER, junk[i], 1u << 20, "\n'");
+        expect_refused(HEADER ".entry k() {", junk[i], 1u << 20, "\n'");
     }
-    expect_refused(HEADER ".entry k() {", "a+b*c ", 64u << 20, "");
+    expect_refused(HEADER ".entry k() {", "a+b*c ", 61u << 20, "");
 }
 
 static void every_failing_allocation_is_an_error_and_no_crash(void **state)
