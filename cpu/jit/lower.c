@@ -15,10 +15,11 @@
     X(SATFINITE)                                                               \
     X(RELU)                                                                    \
     X(LO)                                                                      \
-    X(HI) X(WIDE) X(APPROX) X(FULL) X(CC) X(NAN_) X(XORSIGN) X(ABS)            \
-        X(SHIFTAMT) X(CLAMP) X(WRAP) X(L) X(R) X(PACK) X(F4E) X(B4E) X(RC8)    \
-            X(ECL) X(ECR) X(RC16) X(FINITE) X(INFINITE) X(NUMBER)              \
-                X(NOTANUMBER) X(NORMAL) X(SUBNORMAL)
+    X(HI)                                                                      \
+    X(WIDE) X(APPROX) X(FULL) X(CC) X(NAN_) X(XORSIGN) X(ABS) X(SHIFTAMT)      \
+        X(CLAMP) X(WRAP) X(L) X(R) X(PACK) X(F4E) X(B4E) X(RC8) X(ECL) X(ECR)  \
+            X(RC16) X(FINITE) X(INFINITE) X(NUMBER) X(NOTANUMBER) X(NORMAL)    \
+                X(SUBNORMAL)
 
 enum {
 #define LOWER_MOD_INDEX(name) INDEX_##name,
@@ -43,6 +44,7 @@ static const enum ptx_mod known_mods[] = {
 #define T_HALF1 (T(F16) | T(BF16))
 #define T_HALF2 (T(F16X2) | T(BF16X2))
 #define T_HALF  (T_HALF1 | T_HALF2)
+#define T_FP8   (T(E4M3X2) | T(E5M2X2) | T(E2M3X2) | T(E3M2X2) | T(E2M1X2))
 #define R(name) (1u << PTX_ROUND_##name)
 #define R_NONE  R(NONE)
 #define R_RN    (R(NONE) | R(RN))

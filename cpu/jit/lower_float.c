@@ -11,12 +11,17 @@
 
 int lower_is_packed(enum ptx_type t)
 {
-    return t == PTX_F16X2 || t == PTX_BF16X2;
+    return ptx_type_class(t) == PTX_CLASS_PACKED;
 }
 
 int lower_is_half(enum ptx_type t)
 {
-    return t == PTX_F16 || t == PTX_BF16 || lower_is_packed(t);
+    return t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
+}
+
+static int is_single(enum ptx_type t)
+{
+    return t == PTX_F32 || t == PTX_F32X2;
 }
 
 static int is_bfloat(enum ptx_type t)
@@ -70,18 +75,16 @@ LLVMValueRef lower_canonical(struct lower *l, LLVMValueRef v)
     return select_(l, f_cmp(l, LLVMRealUNO, v, v), nan, v);
 }
 
-static LLVMValueRef split(struct lower *l, LLVMValueRef bits)
+LLVMValueRef lower_split(struct lower *l, LLVMValueRef bits, enum ptx_type t)
 {
     unsigned n = lower_shape(LLVMTypeOf(bits));
-    LLVMTypeRef i16 = LLVMInt16TypeInContext(l->ctx);
-    return cast_(l, bits, LLVMVectorType(i16, n ? 2 * n : 2));
+    LLVMTypeRef e = LLVMIntTypeInContext(l->ctx, ptx_type_bits(t) / 2);
+    return cast_(l, bits, LLVMVectorType(e, n ? 2 * n : 2));
 }
 
-static LLVMValueRef join(struct lower *l, LLVMValueRef halves)
+LLVMValueRef lower_join(struct lower *l, LLVMValueRef parts, enum ptx_type t)
 {
-    unsigned n = lower_shape(LLVMTypeOf(halves));
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(l->ctx);
-    return cast_(l, halves, lower_type(i32, n == 2 && !l->lanes ? 0 : n / 2));
+    return cast_(l, parts, lower_int_type(l, ptx_type_bits(t)));
 }
 
 static LLVMValueRef widen_half(struct lower *l, LLVMValueRef h, enum ptx_type t)
@@ -98,18 +101,26 @@ LLVMValueRef lower_unpack(struct lower *l, LLVMValueRef bits, enum ptx_type t)
 {
     unsigned width = ptx_type_bits(t);
     bits = lower_width(l, bits, width, 0);
+    if (lower_is_packed(t))
+        bits = lower_split(l, bits, t);
     if (lower_is_half(t))
-        return widen_half(l, lower_is_packed(t) ? split(l, bits) : bits, t);
-    return cast_(l, bits, lower_float_like(l, bits, width));
+        return widen_half(l, bits, t);
+    return cast_(l, bits,
+                 lower_float_like(l, bits, lower_bits(LLVMTypeOf(bits))));
+}
+
+static LLVMValueRef to_bits(struct lower *l, LLVMValueRef v, enum ptx_type t)
+{
+    if (!lower_is_half(t))
+        return lower_as_int(l, v);
+    return is_bfloat(t) ? lower_float_to_bfloat(l, v, PTX_ROUND_RN)
+                        : lower_float_to_half(l, v, PTX_ROUND_RN);
 }
 
 LLVMValueRef lower_pack(struct lower *l, LLVMValueRef v, enum ptx_type t)
 {
-    if (!lower_is_half(t))
-        return lower_as_int(l, v);
-    LLVMValueRef h = is_bfloat(t) ? lower_float_to_bfloat(l, v, PTX_ROUND_RN)
-                                  : lower_float_to_half(l, v, PTX_ROUND_RN);
-    return lower_is_packed(t) ? join(l, h) : h;
+    LLVMValueRef h = to_bits(l, v, t);
+    return lower_is_packed(t) ? lower_join(l, h, t) : h;
 }
 
 /* Raw bits of source i, flushed where .ftz asks for it and the processor does
@@ -119,14 +130,14 @@ LLVMValueRef lower_bits_in(struct lower_op *o, unsigned i, enum ptx_type t)
     struct lower *l = o->l;
     LLVMValueRef v = lower_source(o, i, ptx_type_bits(t));
     if (lower_is_packed(t))
-        v = split(l, v);
+        v = lower_split(l, v, t);
     if (!lower_has(o, PTX_MOD_FTZ))
         return v;
     if (t == PTX_F16 || t == PTX_F16X2)
         return lower_flush_bits(l, v, 0x7c00, 0x8000);
     if (is_bfloat(t))
         return lower_flush_bits(l, v, 0x7f80, 0x8000);
-    if (t == PTX_F32 && !l->flush)
+    if (is_single(t) && !l->flush)
         return lower_flush_bits(l, v, 0x7f800000, 0x80000000);
     return v;
 }
@@ -136,7 +147,8 @@ LLVMValueRef lower_float_in(struct lower_op *o, unsigned i, enum ptx_type t)
     LLVMValueRef bits = lower_bits_in(o, i, t);
     if (lower_is_half(t))
         return widen_half(o->l, bits, t);
-    return cast_(o->l, bits, lower_float_like(o->l, bits, ptx_type_bits(t)));
+    return cast_(o->l, bits,
+                 lower_float_like(o->l, bits, lower_bits(LLVMTypeOf(bits))));
 }
 
 LLVMValueRef lower_bits_out(struct lower_op *o, LLVMValueRef bits,
@@ -146,24 +158,20 @@ LLVMValueRef lower_bits_out(struct lower_op *o, LLVMValueRef bits,
     if (lower_has(o, PTX_MOD_FTZ) && lower_is_half(t))
         bits =
             lower_flush_bits(l, bits, is_bfloat(t) ? 0x7f80 : 0x7c00, 0x8000);
-    return lower_is_packed(t) ? join(l, bits) : bits;
+    return lower_is_packed(t) ? lower_join(l, bits, t) : bits;
 }
 
 LLVMValueRef lower_float_out(struct lower_op *o, LLVMValueRef v,
                              enum ptx_type t)
 {
     struct lower *l = o->l;
-    if (t == PTX_F32 && lower_has(o, PTX_MOD_FTZ) && !l->flush)
+    if (is_single(t) && lower_has(o, PTX_MOD_FTZ) && !l->flush)
         v = lower_flush(l, v);
     if (lower_has(o, PTX_MOD_SAT))
         v = lower_saturate(l, v);
     if (lower_has(o, PTX_MOD_RELU))
         v = lower_relu(l, v);
-    if (!lower_is_half(t))
-        return lower_as_int(l, v);
-    LLVMValueRef h = is_bfloat(t) ? lower_float_to_bfloat(l, v, PTX_ROUND_RN)
-                                  : lower_float_to_half(l, v, PTX_ROUND_RN);
-    return lower_bits_out(o, h, t);
+    return lower_bits_out(o, to_bits(l, v, t), t);
 }
 
 static LLVMValueRef arithmetic(struct lower_op *o, enum lower_arith op,
@@ -204,4 +212,23 @@ LLVMValueRef lower_div_float(struct lower_op *o)
 LLVMValueRef lower_sqrt_float(struct lower_op *o)
 {
     return arithmetic(o, LOWER_SQRT, 1);
+}
+
+/* add, sub and fma of f32 with halves as all operands but the last: they are
+ * widened, which is exact. */
+LLVMValueRef lower_mixed(struct lower_op *o)
+{
+    struct lower *l = o->l;
+    enum ptx_type half = o->insn->types[1];
+    int is_fma = o->insn->op == PTX_OP_FMA;
+    LLVMValueRef v[3] = {NULL, NULL, NULL};
+    for (unsigned i = 0; i < o->src_count; i++)
+        v[i] =
+            lower_unpack(l, o->src[i], i + 1 < o->src_count ? half : PTX_F32);
+    LLVMValueRef r = lower_arith(o,
+                                 is_fma                      ? LOWER_FMA
+                                 : o->insn->op == PTX_OP_SUB ? LOWER_SUB
+                                                             : LOWER_ADD,
+                                 o->insn->round, v[0], v[1], v[2]);
+    return r ? lower_float_out(o, r, PTX_F32) : NULL;
 }

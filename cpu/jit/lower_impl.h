@@ -88,6 +88,9 @@ static inline int lower_has(const struct lower_op *o, enum ptx_mod m)
 LLVMValueRef lower_float_in(struct lower_op *o, unsigned i, enum ptx_type t);
 LLVMValueRef lower_float_out(struct lower_op *o, LLVMValueRef v,
                              enum ptx_type t);
+/* A packed register as its two elements, lane after lane; and back. */
+LLVMValueRef lower_split(struct lower *l, LLVMValueRef bits, enum ptx_type t);
+LLVMValueRef lower_join(struct lower *l, LLVMValueRef parts, enum ptx_type t);
 /* f16 bits to f32. */
 LLVMValueRef lower_widen_half(struct lower *l, LLVMValueRef h);
 /* Raw bits <-> floats without any of that. */

@@ -198,16 +198,34 @@ LLVMValueRef lower_abs_int(struct lower_op *o)
     return absolute(o->l, source(o, 0));
 }
 
-LLVMValueRef lower_minmax_int(struct lower_op *o)
+static LLVMValueRef least_or_most(struct lower_op *o, LLVMValueRef a,
+                                  LLVMValueRef b, int is_signed)
 {
     struct lower *l = o->l;
-    LLVMValueRef a = source(o, 0), b = source(o, 1), r;
+    LLVMValueRef r;
     int is_min = o->insn->op == PTX_OP_MIN;
-    if (lower_signed(o->type))
+    if (is_signed)
         r = is_min ? i_smin(l, a, b) : i_smax(l, a, b);
     else
         r = is_min ? i_umin(l, a, b) : i_umax(l, a, b);
     return lower_has(o, PTX_MOD_RELU) ? i_smax(l, r, k_int(r, 0)) : r;
+}
+
+LLVMValueRef lower_minmax_int(struct lower_op *o)
+{
+    return least_or_most(o, source(o, 0), source(o, 1), lower_signed(o->type));
+}
+
+/* u16x2 and s16x2: add, min, max of each half. */
+LLVMValueRef lower_halves_int(struct lower_op *o)
+{
+    struct lower *l = o->l;
+    LLVMValueRef a = lower_split(l, source(o, 0), o->type);
+    LLVMValueRef b = lower_split(l, source(o, 1), o->type);
+    LLVMValueRef r = o->insn->op == PTX_OP_ADD
+                         ? i_add(l, a, b)
+                         : least_or_most(o, a, b, o->type == PTX_S16X2);
+    return lower_join(l, r, o->type);
 }
 
 /* c + |a - b|; the difference is taken in the type's own order, so that it

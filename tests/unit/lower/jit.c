@@ -96,10 +96,11 @@ static void write_module(const struct form *form, struct buffer *out)
     buffer_text(out,
                 ".version 9.0\n.target sm_121\n.address_size 64\n"
                 ".visible .entry k()\n{\n.reg .pred %p<9>;\n.reg .b16 %h<9>;\n"
+                ".reg .b8 %q<9>;\n"
                 ".reg .b32 %r<9>;\n.reg .b64 %d<9>;\n");
     buffer_add(out, form->text, (size_t)(at - form->text));
     for (; *at; at++) {
-        if (strchr("hrdp", *at) && !is_word(at[-1]) && !is_word(at[1]))
+        if (strchr("qhrdp", *at) && !is_word(at[-1]) && !is_word(at[1]))
             buffer_printf(out, "%%%c%u", *at, n++);
         else
             buffer_add(out, at, 1);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <string.h>
 
 #include "harness.h"
@@ -121,6 +122,89 @@ static void packed(const struct form *f, const uint64_t *in, uint64_t *out)
         to_float(f, source(f, in[0])) << 16 | to_float(f, source(f, in[1]));
 }
 
+/* Floats of 8 bits and less, by trying every code. */
+struct small {
+    const char *name;
+    unsigned mantissa;
+    int bias;
+    unsigned most, nan, bits;
+};
+static const struct small smalls[] = {{".e4m3x2", 3, 7, 0x7e, 0x7f, 8},
+                                      {".e5m2x2", 2, 15, 0x7b, 0x7f, 8},
+                                      {".e2m3x2", 3, 1, 0x1f, 0x1f, 8},
+                                      {".e3m2x2", 2, 3, 0x1f, 0x1f, 8},
+                                      {".e2m1x2", 1, 1, 0x07, 0x07, 4}};
+
+static const struct small *small_of(const struct form *f)
+{
+    for (unsigned i = 0; i < 5; i++)
+        if (form_has(f, smalls[i].name))
+            return &smalls[i];
+    return NULL;
+}
+
+static unsigned sign_place(const struct small *k)
+{
+    return k->most < 8 ? 3 : k->most < 0x20 ? 5 : 7;
+}
+
+static double small_value(const struct small *k, unsigned code)
+{
+    unsigned e = code >> k->mantissa, m = code & ((1u << k->mantissa) - 1);
+    double unit = ldexp(1, (e ? (int)e : 1) - k->bias - (int)k->mantissa);
+    return (e ? m + (1u << k->mantissa) : m) * unit;
+}
+
+static uint64_t small_encode(const struct form *f, struct soft v)
+{
+    const struct small *k = small_of(f);
+    unsigned best = 0;
+    if (v.class == SOFT_NAN)
+        return k->nan;
+    if (form_has(f, ".relu") && v.sign)
+        return 0;
+    double x = v.class == SOFT_INF ? 1e6 : fmin(ldexp((double)v.m, v.e), 1e6);
+    for (unsigned c = 1; c <= k->most; c++) {
+        double was = fabs(small_value(k, best) - x);
+        double now = fabs(small_value(k, c) - x);
+        if (now < was || (now == was && !(c & 1)))
+            best = c;
+    }
+    return best | (unsigned)v.sign << sign_place(k);
+}
+
+static void to_small(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    unsigned bits = small_of(f)->bits;
+    int halves = form_has(f, ".f16x2");
+    struct soft low = soft_unpack(halves ? in[0] & 0xffff : in[1],
+                                  halves ? &SOFT_F16 : &SOFT_F32);
+    struct soft high = soft_unpack(halves ? in[0] >> 16 : in[0],
+                                   halves ? &SOFT_F16 : &SOFT_F32);
+    out[0] = small_encode(f, high) << bits | small_encode(f, low);
+}
+
+static void from_small(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    const struct small *k = small_of(f);
+    out[0] = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t code = in[0] >> (i * k->bits), wide, r;
+        unsigned m = (unsigned)code & ((1u << sign_place(k)) - 1);
+        uint64_t sign = code >> sign_place(k) & 1;
+        double d = small_value(k, m);
+        memcpy(&wide, &d, 8);
+        r = soft_pack(soft_unpack(wide, &SOFT_F64), &SOFT_F16, SOFT_RN);
+        if (m > k->most)
+            r = k->mantissa == 2 && m == 0x7c ? 0x7c00 : 0x7fff;
+        if (r != 0x7fff) /* a NaN has no sign */
+            r |= sign << 15;
+        if (form_has(f, ".relu") && r != 0x7fff && sign)
+            r = 0;
+        out[0] |= r << (16 * i);
+    }
+}
+
 #define INTS(to, from, r, k)                                                   \
     {"cvt.rni" to from r, k, convert, BITS, 0, 0},                             \
         {"cvt.rzi" to from r, k, convert, BITS, 0, 0},                         \
@@ -206,6 +290,20 @@ static const struct form forms[] = {
     {"cvt.rz.relu.f16x2.f32 r, r, r", "ff", packed, BITS, 0, 0},
     {"cvt.rn.bf16x2.f32 r, r, r", "ff", packed, BITS, 0, 0},
     {"cvt.rn.relu.satfinite.bf16x2.f32 r, r, r", "ff", packed, BITS, 0, 0},
+    {"cvt.rn.satfinite.e4m3x2.f32 h, r, r", "ff", to_small, BITS, 0, 0},
+    {"cvt.rn.satfinite.relu.e4m3x2.f32 h, r, r", "ff", to_small, BITS, 0, 0},
+    {"cvt.rn.satfinite.e5m2x2.f32 h, r, r", "ff", to_small, BITS, 0, 0},
+    {"cvt.rn.satfinite.e4m3x2.f16x2 h, r", "x", to_small, BITS, 0, 0},
+    {"cvt.rn.satfinite.relu.e5m2x2.f16x2 h, r", "x", to_small, BITS, 0, 0},
+    {"cvt.rn.satfinite.e2m3x2.f32 h, r, r", "ff", to_small, BITS, 0, 0},
+    {"cvt.rn.satfinite.e3m2x2.f32 h, r, r", "ff", to_small, BITS, 0, 0},
+    {"cvt.rn.satfinite.e2m1x2.f32 q, r, r", "ff", to_small, BITS, 0, 0},
+    {"cvt.rn.f16x2.e4m3x2 r, h", "w", from_small, BITS, 0, 0},
+    {"cvt.rn.f16x2.e5m2x2 r, h", "w", from_small, BITS, 0, 0},
+    {"cvt.rn.relu.f16x2.e4m3x2 r, h", "w", from_small, BITS, 0, 0},
+    {"cvt.rn.f16x2.e2m3x2 r, h", "w", from_small, BITS, 0, 0},
+    {"cvt.rn.f16x2.e3m2x2 r, h", "w", from_small, BITS, 0, 0},
+    {"cvt.rn.f16x2.e2m1x2 r, q", "w", from_small, BITS, 0, 0},
     {"cvt.rna.tf32.f32 r, r", "f", convert, BITS, 0, 0},
     {"cvt.rn.tf32.f32 r, r", "f", convert, BITS, 0, 0},
     {"cvt.rz.tf32.f32 r, r", "f", convert, BITS, 0, 0},
@@ -221,7 +319,7 @@ static void conversions_follow_the_isa(void **state)
     (void)state;
     memcpy(all, forms, sizeof forms);
     for (size_t i = 0; i < n; i++)
-        if (all[i].how == BITS && is_float(form_type(&all[i], 1))) {
+        if (all[i].ref == convert && is_float(form_type(&all[i], 1))) {
             struct form_type to = form_type(&all[i], 0);
             if (to.letter == 'f' && to.bits == 32)
                 all[i].how = FLOAT32;

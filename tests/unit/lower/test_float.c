@@ -131,16 +131,31 @@ static void halves(const struct form *f, const uint64_t *in, uint64_t *out,
     }
     out[0] = 0;
     for (unsigned h = 0; h < 2; h++) {
+        unsigned bits = form_type(f, 0).bits;
         uint64_t part[MAX_SOURCES];
         for (unsigned i = 0; i < MAX_SOURCES; i++)
-            part[i] = in[i] >> (16 * h) & 0xffff;
-        out[0] |= one(f, part) << (16 * h);
+            part[i] = in[i] >> (bits * h) & ((UINT64_C(1) << bits) - 1);
+        out[0] |= one(f, part) << (bits * h);
     }
 }
 
 static void arith(const struct form *f, const uint64_t *in, uint64_t *out)
 {
     halves(f, in, out, one_result);
+}
+
+/* f32 with halves as all operands but the last. */
+static void mixed(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    const struct soft_format *k = format_of(form_type(f, 1));
+    enum soft_mode mode = mode_of(f);
+    struct soft a = soft_unpack(in[0], k), b = soft_unpack(in[1], &SOFT_F32);
+    if (form_has(f, "fma."))
+        a = soft_mul(a, soft_unpack(in[1], k));
+    if (form_has(f, "fma."))
+        b = soft_unpack(in[2], &SOFT_F32);
+    b.sign ^= form_has(f, "sub.");
+    out[0] = finish(f, soft_pack(soft_add(a, b, mode), &SOFT_F32, mode));
 }
 
 static uint64_t sign_mask(const struct form *f)
@@ -365,6 +380,14 @@ static const struct form forms[] = {
     {"fma.rn.bf16 h, h, h, h", "bbb", arith, BITS, 0, 0},
     {"fma.rn.bf16x2 r, r, r, r", "yyy", arith, BITS, 0, 0},
     {"fma.rn.relu.bf16 h, h, h, h", "bbb", arith, BITS, 0, 0},
+    {"add.f32x2 d, d, d", "zz", arith, FLOAT32X2, 0, 0},
+    {"sub.rz.f32x2 d, d, d", "zz", arith, FLOAT32X2, 0, 0},
+    {"mul.rn.ftz.f32x2 d, d, d", "zz", arith, FLOAT32X2, 0, 0},
+    {"fma.rm.f32x2 d, d, d, d", "zzz", arith, FLOAT32X2, 0, 0},
+    {"add.f32.f16 r, h, r", "hf", mixed, FLOAT32, 0, 0},
+    {"sub.rp.sat.f32.bf16 r, h, r", "bf", mixed, FLOAT32, 0, 0},
+    {"fma.rn.f32.f16 r, h, h, r", "hhf", mixed, FLOAT32, 0, 0},
+    {"fma.rz.f32.bf16 r, h, h, r", "bbf", mixed, FLOAT32, 0, 0},
     {"neg.f32 r, r", "f", sign, BITS, 0, 0},
     {"neg.ftz.f32 r, r", "f", sign, BITS, 0, 0},
     {"neg.f64 d, d", "e", sign, BITS, 0, 0},

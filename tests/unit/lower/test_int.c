@@ -128,6 +128,20 @@ static void minmax(const struct form *f, const uint64_t *in, uint64_t *out)
     out[0] = (uint64_t)(form_has(f, ".relu") && r < 0 ? 0 : r);
 }
 
+static void halves(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    uint64_t r = 0;
+    for (unsigned h = 0; h < 2; h++) {
+        uint64_t part[2] = {in[0] >> (16 * h), in[1] >> (16 * h)}, one[3];
+        if (form_has(f, "add"))
+            add(f, part, one);
+        else
+            minmax(f, part, one);
+        r |= (one[0] & 0xffff) << (16 * h);
+    }
+    out[0] = r;
+}
+
 static void sad(const struct form *f, const uint64_t *in, uint64_t *out)
 {
     wide d = source(f, in, 0) - source(f, in, 1);
@@ -285,6 +299,11 @@ static const struct form forms[] = {
     {"max.s32 r, r, r", "ii", minmax, BITS, 0, 0},
     {"max.u64 d, d, d", "ll", minmax, BITS, 0, 0},
     {"max.relu.s32 r, r, r", "ii", minmax, BITS, 0, 0},
+    {"add.u16x2 r, r, r", "ii", halves, BITS, 0, 0},
+    {"add.s16x2 r, r, r", "ii", halves, BITS, 0, 0},
+    {"min.u16x2 r, r, r", "ii", halves, BITS, 0, 0},
+    {"max.s16x2 r, r, r", "ii", halves, BITS, 0, 0},
+    {"max.relu.s16x2 r, r, r", "ii", halves, BITS, 0, 0},
     {"sad.u16 h, h, h, h", "www", sad, BITS, 0, 0},
     {"sad.s32 r, r, r, r", "iii", sad, BITS, 0, 0},
     {"sad.u32 r, r, r, r", "iii", sad, BITS, 0, 0},

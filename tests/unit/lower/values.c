@@ -130,13 +130,14 @@ struct pool {
     unsigned width;
 };
 static const struct pool pools[] = {
-    {'i', ints, COUNT(ints), 32},          {'l', longs, COUNT(longs), 64},
-    {'w', ints, COUNT(ints), 16},          {'s', amounts, COUNT(amounts), 32},
-    {'f', floats, COUNT(floats), 32},      {'e', doubles, COUNT(doubles), 64},
-    {'h', halves, COUNT(halves), 16},      {'b', bfloats, COUNT(bfloats), 16},
-    {'x', halves, COUNT(halves), 32},      {'y', bfloats, COUNT(bfloats), 32},
-    {'q', positions, COUNT(positions), 5}, {'j', offsets, COUNT(offsets), 32},
-    {'p', bits, COUNT(bits), 1},           {'c', bits, COUNT(bits), 1},
+    {'i', ints, COUNT(ints), 32},       {'l', longs, COUNT(longs), 64},
+    {'w', ints, COUNT(ints), 16},       {'s', amounts, COUNT(amounts), 32},
+    {'f', floats, COUNT(floats), 32},   {'e', doubles, COUNT(doubles), 64},
+    {'h', halves, COUNT(halves), 16},   {'b', bfloats, COUNT(bfloats), 16},
+    {'z', floats, COUNT(floats), 64},   {'x', halves, COUNT(halves), 32},
+    {'y', bfloats, COUNT(bfloats), 32}, {'q', positions, COUNT(positions), 5},
+    {'j', offsets, COUNT(offsets), 32}, {'p', bits, COUNT(bits), 1},
+    {'c', bits, COUNT(bits), 1},
 };
 
 static const struct pool *pool_of(char kind)
@@ -164,8 +165,8 @@ static uint64_t cut(const struct pool *p, uint64_t v)
 static uint64_t edge(const struct pool *p, uint64_t n)
 {
     uint64_t v = p->edges[n % p->count];
-    if (p->kind == 'x' || p->kind == 'y') /* the other half: any other edge */
-        v |= p->edges[(n * 7 + harness_random()) % p->count] << 16;
+    if (strchr("xyz", p->kind)) /* the other half: any other edge */
+        v |= p->edges[(n * 7 + harness_random()) % p->count] << (p->width / 2);
     return cut(p, v);
 }
 
