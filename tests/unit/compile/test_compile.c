@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "compile/compile.h"
 
@@ -195,6 +196,28 @@ static void nothing_stays_behind(void **state)
     unsetenv("TMPDIR");
 }
 
+static void running_out_of_memory_anywhere_is_an_error(void **state)
+{
+    static const char *const names[] = {"plain"};
+    struct kiln_error err;
+    enum kiln_status st = KILN_E_MEMORY;
+    long n;
+
+    (void)state;
+    for (n = 0; st && n < 200; n++) {
+        struct compile_result r;
+
+        memset(&err, 0, sizeof err);
+        kiln_alloc_fail_after(n);
+        st = run(source, names, 1, &r, &err);
+        kiln_alloc_fail_after(-1);
+        compile_result_fini(&r);
+        if (st)
+            assert_true(strlen(err.text) > 0);
+    }
+    assert_int_equal(st, KILN_OK);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +228,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(options_reach_the_compiler),
         cmocka_unit_test(headers_beside_the_source_are_found),
         cmocka_unit_test(nothing_stays_behind),
+        cmocka_unit_test(running_out_of_memory_anywhere_is_an_error),
     };
     struct kiln_error err;
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "kiln/kiln.h"
 
 static const char ptx[] = ".version 8.4\n.target sm_90\n.address_size 64\n"
@@ -301,6 +302,59 @@ static void a_device_by_a_wrong_name_is_refused(void **state)
     }
 }
 
+/* The whole path; whatever was made is freed. */
+static enum kiln_status whole_path(struct kiln_error *err)
+{
+    struct job j = {.n = 1};
+    struct kiln_open_options open = {
+        .size = sizeof open, .device = "nvidia", .no_cache = 1};
+    struct kiln_source source = {.size = sizeof source,
+                                 .name = "k.ptx",
+                                 .text = ptx,
+                                 .text_size = sizeof ptx - 1};
+    struct kiln_shape shape = {.block = {32, 1, 1}};
+    enum kiln_status st = kiln_open(&open, &j.kiln, err);
+    float a = 1;
+
+    if (!st)
+        st = kiln_compile(j.kiln, &source, NULL, &j.image, err);
+    if (!st)
+        st = kiln_load(j.kiln, j.image, NULL, &j.library, err);
+    if (!st)
+        st = kiln_find_kernel(j.library, "axpy<float>", &j.kernel, err);
+    if (!st)
+        st = kiln_buffer_new(j.kiln, 64, &j.x, err);
+    if (!st) {
+        j.args[0] = (struct kiln_arg){KILN_ARG_VALUE, sizeof a, &a};
+        st = kiln_launch(j.kernel, &shape, j.args, 1, err);
+    }
+    kiln_buffer_free(j.x);
+    kiln_library_free(j.library);
+    kiln_image_free(j.image);
+    kiln_close(j.kiln);
+    return st;
+}
+
+static void running_out_of_memory_anywhere_is_an_error(void **state)
+{
+    struct kiln_error err;
+    enum kiln_status st = KILN_E_MEMORY;
+    long n;
+
+    (void)state;
+    setenv("KILN_NVIDIA_DRIVER", STANDIN_NVIDIA_FILE, 1);
+    for (n = 0; st && n < 1000; n++) {
+        memset(&err, 0, sizeof err);
+        kiln_alloc_fail_after(n);
+        st = whole_path(&err);
+        kiln_alloc_fail_after(-1);
+        if (st)
+            assert_true(strlen(err.text) > 0);
+    }
+    assert_int_equal(st, KILN_OK);
+    assert_true(n > 10);
+}
+
 static void free_functions_take_nothing(void **state)
 {
     (void)state;
@@ -325,6 +379,7 @@ int main(void)
         T(an_unknown_jit_option_is_refused),
         T(source_that_is_none_is_refused_before_any_compiler),
         T(a_device_by_a_wrong_name_is_refused),
+        cmocka_unit_test(running_out_of_memory_anywhere_is_an_error),
         cmocka_unit_test(free_functions_take_nothing),
     };
 #undef T
