@@ -471,13 +471,14 @@ static void start_warp(struct emit *e)
 
     e->zero_warp =
         LLVMBuildShl(e->l.b, e->warp, emit_const(e, 32, 5), "first");
+    /* Once for a fresh warp and for all that come back. */
+    emit_forget(e);
     if (e->resume) {
         LLVMBasicBlockRef fresh = emit_new_bb(e, "fresh");
 
         wait_start_warp(e, fresh);
         LLVMPositionBuilderAtEnd(e->l.b, fresh);
     }
-    emit_forget(e);
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef first = LLVMBuildAdd(
             e->l.b, e->zero_warp, emit_const(e, 32, c * e->lanes), "");
