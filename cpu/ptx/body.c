@@ -32,8 +32,8 @@ static struct ptx_insn *insn_slot(struct parser *p)
 static enum kiln_status label(struct parser *p, struct symbol *s)
 {
     struct ptx_func *f = p->func;
-    struct ptx_label *labels = arena_grow(
-        p->arena, f->labels, f->label_count, &p->label_cap, sizeof *labels);
+    struct ptx_label *labels = arena_grow(p->arena, f->labels, f->label_count,
+                                          &p->label_cap, sizeof *labels);
     struct binding *b;
 
     if (s->label && s->label->depth == p->depth)
@@ -150,13 +150,12 @@ static enum kiln_status instruction(struct parser *p, struct ptx_insn *insn)
     insn->guard_negate = guard_negate;
     insn->line = name.line;
     if (shape->broken && p->errors == before)
-        st = ptx_error(p, name.line, "Illegal instruction '%.80s'",
-                       shape->text);
+        st =
+            ptx_error(p, name.line, "Illegal instruction '%.80s'", shape->text);
     next(p);
     if (!st)
-        st = insn->op == PTX_OP_CALL
-                 ? parse_call(p, insn, p->func->insn_count)
-                 : operands(p, insn);
+        st = insn->op == PTX_OP_CALL ? parse_call(p, insn, p->func->insn_count)
+                                     : operands(p, insn);
     if (!st)
         st = expect(p, ';', "';'");
     if (!st && !shape->broken && p->errors == before)

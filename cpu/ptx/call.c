@@ -76,22 +76,20 @@ static enum kiln_status fits(struct parser *p, const struct ptx_func *callee,
                          formals[formal_count - 1].size == 0;
 
     if (count != formal_count && !(variadic && count + 1 >= formal_count))
-        return ptx_error(p, line,
-                         "Call to '%.80s' with %zu %ss, expected %zu",
+        return ptx_error(p, line, "Call to '%.80s' with %zu %ss, expected %zu",
                          callee->name ? callee->name : "a prototype", count,
                          what, formal_count);
     for (size_t i = 0; i < count && i < formal_count; i++) {
         const uint64_t size = size_of_argument(p, &list[i]);
 
         if (size && formals[i].size && size != formals[i].size)
-            return ptx_error(p, line,
-                             "Type or alignment of %s %zu of the call to "
-                             "'%.80s' does not match: %llu bytes, expected "
-                             "%llu",
-                             what, i,
-                             callee->name ? callee->name : "a prototype",
-                             (unsigned long long)size,
-                             (unsigned long long)formals[i].size);
+            return ptx_error(
+                p, line,
+                "Type or alignment of %s %zu of the call to "
+                "'%.80s' does not match: %llu bytes, expected "
+                "%llu",
+                what, i, callee->name ? callee->name : "a prototype",
+                (unsigned long long)size, (unsigned long long)formals[i].size);
     }
     return KILN_OK;
 }

@@ -111,8 +111,8 @@ int reg_suits(enum ptx_type type, enum ptx_type reg, int wider)
 {
     const enum ptx_type_class tc = ptx_type_class(type);
     /* A .f16x2 register is 32 bits to integer instructions. */
-    const enum ptx_type_class rc = reg == PTX_F16X2 ? PTX_CLASS_BITS
-                                                    : ptx_type_class(reg);
+    const enum ptx_type_class rc =
+        reg == PTX_F16X2 ? PTX_CLASS_BITS : ptx_type_class(reg);
     const unsigned tb = ptx_type_bits(type);
     const unsigned rb = ptx_type_bits(reg);
 
@@ -197,8 +197,7 @@ static int predicate_fits(const struct check *c, const struct pattern *w,
     if (w->is_dest && o->kind == PTX_OPERAND_SINK)
         return w->pair || c->insn->has_pair;
     return o->kind == PTX_OPERAND_REG &&
-           c->func->regs[o->reg].type == PTX_PRED &&
-           !(w->is_dest && o->negate);
+           c->func->regs[o->reg].type == PTX_PRED && !(w->is_dest && o->negate);
 }
 
 /* Elements have one size. Bits among them make bits of all, and where the
@@ -225,8 +224,9 @@ static enum ptx_type element_type(const struct check *c,
             return PTX_TYPE_COUNT;
         mixed |= t != first;
         any_bits |= ptx_type_class(t) == PTX_CLASS_BITS;
-        if (mixed && !any_bits && (ptx_type_class(t) == PTX_CLASS_FLOAT) !=
-                                      (ptx_type_class(first) == PTX_CLASS_FLOAT))
+        if (mixed && !any_bits &&
+            (ptx_type_class(t) == PTX_CLASS_FLOAT) !=
+                (ptx_type_class(first) == PTX_CLASS_FLOAT))
             return PTX_TYPE_COUNT;
     }
     if (!floats && !(mixed && any_bits))
@@ -293,8 +293,8 @@ static int value_fits(const struct check *c, const struct pattern *w,
         return w->kind == 'x' && sreg_suits(type, o);
     case PTX_OPERAND_VAR:
     case PTX_OPERAND_FUNC:
-        return (w->kind == 'x' || (w->kind == 'y' &&
-                                   o->kind == PTX_OPERAND_VAR)) &&
+        return (w->kind == 'x' ||
+                (w->kind == 'y' && o->kind == PTX_OPERAND_VAR)) &&
                ptx_type_class(type) != PTX_CLASS_FLOAT &&
                ptx_type_bits(type) >= 32;
     default:
@@ -311,10 +311,12 @@ static int fits(const struct check *c, const struct pattern *w,
     case 'v':
         if (c->insn->vec > 1)
             return vector_fits(c, w, o, c->insn->vec);
-        return value_fits(c, &(struct pattern){.kind = w->is_dest ? 'r' : 'a',
-                                               .type = w->type,
-                                               .wider = w->wider,
-                                               .is_dest = w->is_dest}, o);
+        return value_fits(c,
+                          &(struct pattern){.kind = w->is_dest ? 'r' : 'a',
+                                            .type = w->type,
+                                            .wider = w->wider,
+                                            .is_dest = w->is_dest},
+                          o);
     case 'V':
         return vector_fits(c, w, o, 0);
     case 'i':
@@ -358,8 +360,8 @@ static void describe(const struct check *c, const struct ptx_operand *o,
     if (o->kind == PTX_OPERAND_REG || o->kind == PTX_OPERAND_ADDR_REG) {
         const struct ptx_reg *r = &c->func->regs[o->reg];
 
-        snprintf(text, size, "%s'%.40s' of type .%s", o->negate ? "negated " : "",
-                 r->name, ptx_type_text(r->type));
+        snprintf(text, size, "%s'%.40s' of type .%s",
+                 o->negate ? "negated " : "", r->name, ptx_type_text(r->type));
     } else if (o->kind == PTX_OPERAND_VECTOR) {
         snprintf(text, size, "a vector of %u", o->count);
     } else if (o->kind == PTX_OPERAND_VAR) {
@@ -412,9 +414,9 @@ static void note(const struct check *c, struct misfit *why, int operand,
     why->operand = operand;
     if (operand < c->insn->operand_count)
         describe(c, &c->insn->operands[operand], found, sizeof found);
-    snprintf(why->text, sizeof why->text,
-             "operand %d is %s, expected %s%s%s", operand, found,
-             expectation(w), type ? " of type ." : "", ptx_type_text(type));
+    snprintf(why->text, sizeof why->text, "operand %d is %s, expected %s%s%s",
+             operand, found, expectation(w), type ? " of type ." : "",
+             ptx_type_text(type));
 }
 
 static enum kiln_status complain(struct parser *p, const struct check *c,
@@ -456,8 +458,8 @@ static int try_pattern(const struct check *c, struct pattern *w,
             dests += w->is_dest;
             i++;
             if (insn->has_pair && i == 1) {
-                const struct pattern pair = {.kind = 'p', .is_dest = 1,
-                                             .pair = 1};
+                const struct pattern pair = {
+                    .kind = 'p', .is_dest = 1, .pair = 1};
 
                 if (!w->pair || i >= insn->operand_count ||
                     !fits(c, &pair, &insn->operands[i])) {

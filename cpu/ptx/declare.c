@@ -245,8 +245,7 @@ static enum kiln_status measure(struct parser *p, struct ptx_var *v,
     for (unsigned i = open ? 1 : 0; i < dim_count; i++)
         over |= __builtin_mul_overflow(size, dims[i], &size);
     if (over || size > largest_variable)
-        return ptx_fatal(p, v->line, "Variable '%.100s' is too large",
-                         v->name);
+        return ptx_fatal(p, v->line, "Variable '%.100s' is too large", v->name);
     v->size = open ? 0 : size;
     return KILN_OK;
 }
@@ -323,8 +322,7 @@ static enum kiln_status space_fits(struct parser *p, enum ptx_space space,
 
 /* The rest of one declared name: dimensions, initialiser, its place. */
 static enum kiln_status variable(struct parser *p, const struct declarator *d,
-                                 enum ptx_space space,
-                                 const struct linkage *l)
+                                 enum ptx_space space, const struct linkage *l)
 {
     const struct token name = p->lx.token;
     struct ptx_var *v = arena_alloc(p->arena, sizeof *v);
@@ -413,8 +411,8 @@ static enum kiln_status bind_parameter(struct parser *p, struct ptx_var *v,
     if (v->space == PTX_SPACE_REG)
         return declare_reg(p, s, v->type, v->vec, &v->reg);
     if (s->bind && s->bind->depth == p->depth)
-        return ptx_error(p, v->line, "Duplicate definition of variable '%.100s'",
-                         s->name);
+        return ptx_error(p, v->line,
+                         "Duplicate definition of variable '%.100s'", s->name);
     v->name = symbol_unique(p, s);
     b = v->name ? bind_new(p, s, BIND_VAR) : NULL;
     if (!b)

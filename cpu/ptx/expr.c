@@ -198,6 +198,7 @@ static enum kiln_status apply(struct parser *p, int op, struct constant *a,
     if ((op == '/' || op == '%') && b->bits == 0)
         return ptx_fatal(p, p->lx.token.line,
                          "Division by zero in constant expression");
+    /* clang-format off */
     switch (op) {
     case TOKEN_OROR:   r = a->bits || b->bits; break;
     case TOKEN_ANDAND: r = a->bits && b->bits; break;
@@ -217,14 +218,15 @@ static enum kiln_status apply(struct parser *p, int op, struct constant *a,
     case '*':          r = a->bits * b->bits; break;
     default:           r = divide(a, b, op == '%'); break;
     }
+    /* clang-format on */
     a->bits = r;
     if (op != TOKEN_SHL && op != TOKEN_SHR)
         a->is_unsigned = is_unsigned && precedence(op) > 2;
     return KILN_OK;
 }
 
-static enum kiln_status binary(struct parser *p, struct constant *v,
-                               int lowest, unsigned depth)
+static enum kiln_status binary(struct parser *p, struct constant *v, int lowest,
+                               unsigned depth)
 {
     enum kiln_status st = unary(p, v, depth);
 
@@ -277,8 +279,7 @@ enum kiln_status parse_constant(struct parser *p, struct constant *value)
     return ternary(p, value, 0);
 }
 
-enum kiln_status expect_u64(struct parser *p, const char *what,
-                            uint64_t *value)
+enum kiln_status expect_u64(struct parser *p, const char *what, uint64_t *value)
 {
     const unsigned line = p->lx.token.line;
     struct constant v;

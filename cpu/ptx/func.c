@@ -92,10 +92,9 @@ static enum kiln_status directive(struct parser *p, struct ptx_func *f)
     uint32_t ignored;
     int skipped;
     enum kiln_status st = skip_debug(p, &skipped);
-    static const char *const with_one[] = {"minnctapersm", "maxnctapersm",
-                                           "maxnreg", "maxclusterrank",
-                                           "abi_preserve",
-                                           "abi_preserve_control"};
+    static const char *const with_one[] = {
+        "minnctapersm",   "maxnctapersm", "maxnreg",
+        "maxclusterrank", "abi_preserve", "abi_preserve_control"};
 
     if (st || skipped)
         return st;
@@ -199,8 +198,8 @@ static enum kiln_status settle(struct parser *p, struct symbol *s,
     old = s->bind->func;
     *out = old;
     if (f->has_body && old->has_body)
-        return ptx_fatal(p, f->line, "Duplicate definition of function '%.100s'",
-                         f->name);
+        return ptx_fatal(p, f->line,
+                         "Duplicate definition of function '%.100s'", f->name);
     if (!same_vars(f->params, f->param_count, old->params, old->param_count) ||
         !same_vars(f->results, f->result_count, old->results,
                    old->result_count) ||

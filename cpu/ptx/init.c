@@ -13,7 +13,7 @@ static const uint64_t largest_init = UINT64_C(1) << 28;
 
 struct init {
     struct ptx_var *var;
-    unsigned element; /* bytes */
+    unsigned element;     /* bytes */
     uint64_t strides[10]; /* elements in one item of each level */
     unsigned levels;
     int open; /* the outermost level has no bound */
@@ -85,7 +85,8 @@ static enum kiln_status put(struct parser *p, struct init *in, uint64_t at_byte,
             d = (double)f;
             memcpy(&bits, &d, sizeof d);
         } else if (type != PTX_F32 && type != PTX_F64 &&
-                   !(c == PTX_CLASS_BITS && in->element == (v->is_f32 ? 4 : 8))) {
+                   !(c == PTX_CLASS_BITS &&
+                     in->element == (v->is_f32 ? 4 : 8))) {
             return mismatch(p, in);
         }
     }
@@ -222,9 +223,8 @@ static enum kiln_status scalar(struct parser *p, struct init *in,
 static enum kiln_status braces(struct parser *p, struct init *in,
                                unsigned level, uint64_t base)
 {
-    const uint64_t end = level == 0 && in->open
-                             ? UINT64_MAX / 64
-                             : base + in->strides[level];
+    const uint64_t end =
+        level == 0 && in->open ? UINT64_MAX / 64 : base + in->strides[level];
     uint64_t pos = base;
     enum kiln_status st = expect(p, '{', "'{'");
 

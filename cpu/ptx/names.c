@@ -131,24 +131,15 @@ static const struct {
             {"hs", PTX_CMP_HS},   {"equ", PTX_CMP_EQU}, {"neu", PTX_CMP_NEU},
             {"ltu", PTX_CMP_LTU}, {"leu", PTX_CMP_LEU}, {"gtu", PTX_CMP_GTU},
             {"geu", PTX_CMP_GEU}, {"num", PTX_CMP_NUM}, {"nan", PTX_CMP_NAN}},
-  subs[] = {{"and", PTX_SUB_AND},
-            {"or", PTX_SUB_OR},
-            {"xor", PTX_SUB_XOR},
-            {"add", PTX_SUB_ADD},
-            {"min", PTX_SUB_MIN},
-            {"max", PTX_SUB_MAX},
-            {"inc", PTX_SUB_INC},
-            {"dec", PTX_SUB_DEC},
-            {"exch", PTX_SUB_EXCH},
-            {"cas", PTX_SUB_CAS},
-            {"popc", PTX_SUB_POPC},
-            {"all", PTX_SUB_ALL},
-            {"any", PTX_SUB_ANY},
-            {"uni", PTX_SUB_UNI},
-            {"ballot", PTX_SUB_BALLOT},
-            {"up", PTX_SUB_SHFL_UP},
-            {"down", PTX_SUB_SHFL_DOWN},
-            {"bfly", PTX_SUB_SHFL_BFLY},
+  subs[] = {{"and", PTX_SUB_AND},        {"or", PTX_SUB_OR},
+            {"xor", PTX_SUB_XOR},        {"add", PTX_SUB_ADD},
+            {"min", PTX_SUB_MIN},        {"max", PTX_SUB_MAX},
+            {"inc", PTX_SUB_INC},        {"dec", PTX_SUB_DEC},
+            {"exch", PTX_SUB_EXCH},      {"cas", PTX_SUB_CAS},
+            {"popc", PTX_SUB_POPC},      {"all", PTX_SUB_ALL},
+            {"any", PTX_SUB_ANY},        {"uni", PTX_SUB_UNI},
+            {"ballot", PTX_SUB_BALLOT},  {"up", PTX_SUB_SHFL_UP},
+            {"down", PTX_SUB_SHFL_DOWN}, {"bfly", PTX_SUB_SHFL_BFLY},
             {"idx", PTX_SUB_SHFL_IDX}},
   rounds[] = {{"rn", PTX_ROUND_RN},   {"rz", PTX_ROUND_RZ},
               {"rm", PTX_ROUND_RM},   {"rp", PTX_ROUND_RP},
@@ -199,7 +190,8 @@ static struct name *add(struct names *names, const char *text)
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 _Static_assert(PTX_MOD_COUNT + COUNT(cmps) + COUNT(subs) + COUNT(rounds) +
-                       COUNT(vecs) + COUNT(spaces) <= MAX_NAMES,
+                       COUNT(vecs) + COUNT(spaces) <=
+                   MAX_NAMES,
                "names have room");
 _Static_assert(MAX_NAMES <= 64 * NAME_WORDS, "a group has a bit a name");
 
@@ -207,9 +199,7 @@ _Static_assert(MAX_NAMES <= 64 * NAME_WORDS, "a group has a bit a name");
  * name in the table ends in a quote, which no PTX text can. */
 static const char *second_layout(int mod)
 {
-    return mod == PTX_MOD_B_ROW   ? "row'"
-           : mod == PTX_MOD_B_COL ? "col'"
-                                  : NULL;
+    return mod == PTX_MOD_B_ROW ? "row'" : mod == PTX_MOD_B_COL ? "col'" : NULL;
 }
 
 void names_init(struct names *names)

@@ -27,7 +27,8 @@ static enum kiln_status offset(struct parser *p, int64_t *value)
     if (st)
         return st;
     if (v.kind != PTX_OPERAND_INT)
-        return ptx_error(p, p->lx.token.line, "Integer address offset expected");
+        return ptx_error(p, p->lx.token.line,
+                         "Integer address offset expected");
     *value = (int64_t)v.bits;
     return KILN_OK;
 }
@@ -65,7 +66,8 @@ static enum kiln_status register_part(struct parser *p, struct ptx_operand *o)
     if (element >= 0 && element < r->vec && r->vec > 1) {
         o->dim = (uint8_t)(1 + element);
     } else if (p->func->insns[p->func->insn_count].op < PTX_OP_VADD) {
-        return ptx_error(p, t->line, "Illegal part '.%.*s' of register '%.100s'",
+        return ptx_error(p, t->line,
+                         "Illegal part '.%.*s' of register '%.100s'",
                          (int)(t->len < 20 ? t->len : 20), t->text, r->name);
     } else if (t->len == 2 && t->text[0] == 'b' && t->text[1] >= '0' &&
                t->text[1] <= '3') {

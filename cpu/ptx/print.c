@@ -358,9 +358,9 @@ static void print_registers(const struct ptx_func *f, struct buffer *out)
         if (first->vec > 1)
             buffer_printf(out, ".v%u ", first->vec);
         buffer_printf(out, ".%s %s", ptx_type_text(first->type), first->name);
-        for (i++; i < f->reg_count && &f->regs[i] < first + 8 &&
-                  f->regs[i].type == first->type &&
-                  f->regs[i].vec == first->vec;
+        for (i++;
+             i < f->reg_count && &f->regs[i] < first + 8 &&
+             f->regs[i].type == first->type && f->regs[i].vec == first->vec;
              i++)
             buffer_printf(out, ", %s", f->regs[i].name);
         buffer_text(out, ";\n");

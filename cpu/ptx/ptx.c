@@ -82,8 +82,7 @@ enum kiln_status ptx_expected(struct parser *p, const char *what)
     if (t->kind == TOKEN_BAD)
         return ptx_fatal(p, t->line, "Parsing error: %s", t->text);
     return ptx_fatal(p, t->line, "Parsing error near '%s%.*s': %s expected",
-                     t->kind == TOKEN_DIRECTIVE ? "." : "", len, t->text,
-                     what);
+                     t->kind == TOKEN_DIRECTIVE ? "." : "", len, t->text, what);
 }
 
 /* --- tokens ------------------------------------------------------------ */
@@ -134,8 +133,8 @@ static enum kiln_status version(struct parser *p)
     if (!at(p, TOKEN_F64) || t->len >= sizeof text)
         return ptx_expected(p, "a version number");
     memcpy(text, t->text, t->len);
-    if (sscanf(text, "%2u.%1u%n", &major, &minor, &n) != 2 ||
-        text[n] != '\0' || major == 0)
+    if (sscanf(text, "%2u.%1u%n", &major, &minor, &n) != 2 || text[n] != '\0' ||
+        major == 0)
         return ptx_expected(p, "a version number");
     p->module->version = major * 10 + minor;
     next(p);
@@ -167,8 +166,7 @@ static enum kiln_status architecture(struct parser *p)
 
 static enum kiln_status target(struct parser *p)
 {
-    static const char *const options[] = {"texmode_unified",
-                                          "map_f64_to_f32"};
+    static const char *const options[] = {"texmode_unified", "map_f64_to_f32"};
     enum kiln_status st = KILN_OK;
 
     do {
@@ -246,10 +244,10 @@ static enum kiln_status alias(struct parser *p)
         if (st)
             return st;
         if (!f[i].found || f[i].kind != BIND_FUNC)
-            return ptx_fatal(p, p->lx.token.line, "Unknown function '%.*s'",
-                             (int)(p->lx.token.len < 100 ? p->lx.token.len
-                                                         : 100),
-                             p->lx.token.text);
+            return ptx_fatal(
+                p, p->lx.token.line, "Unknown function '%.*s'",
+                (int)(p->lx.token.len < 100 ? p->lx.token.len : 100),
+                p->lx.token.text);
         next(p);
         if (i == 0)
             st = expect(p, ',', "','");

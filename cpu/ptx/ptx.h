@@ -267,6 +267,9 @@ struct ptx_init_ref {
     int64_t addend;
 };
 
+/* Only registers that the text uses exist. Names are unique in a function:
+ * what a nested scope declares again has `$1` or so appended, and so have
+ * variables and labels. */
 struct ptx_reg {
     const char *name; /* "%r12" */
     enum ptx_type type;
@@ -287,7 +290,8 @@ enum ptx_operand_kind {
     PTX_OPERAND_ADDR_VAR, /* [var + ival]  (also ld.param of a parameter) */
     PTX_OPERAND_ADDR_INT, /* [ival] */
     PTX_OPERAND_VECTOR,  /* {a, b, ...}: count elements */
-    PTX_OPERAND_ADDR_LIST, /* [a, {b, c}]: textures, tensor maps; elems */
+    PTX_OPERAND_ADDR_LIST, /* [a, {b, c}]: textures, tensor maps; elems,
+                            * the first an address, the others operands */
     PTX_OPERAND_TABLE    /* .branchtargets, .calltargets, .callprototype */
 };
 

@@ -168,11 +168,17 @@ static enum kiln_status check_atom(const struct check *c)
 static enum kiln_status check_addresses(const struct check *c)
 {
     const struct ptx_insn *i = c->insn;
+    /* ptxas takes 32-bit registers as addresses of these. */
+    const int any_width = i->op == PTX_OP_MULTIMEM ||
+                          i->op == PTX_OP_LDMATRIX ||
+                          i->op == PTX_OP_STMATRIX || i->op == PTX_OP_WMMA;
     enum kiln_status st = i->op == PTX_OP_MULTIMEM ? check_order(c) : KILN_OK;
 
     for (unsigned k = 0; !st && k < i->operand_count; k++) {
-        if (i->operands[k].kind >= PTX_OPERAND_ADDR_REG &&
-            i->operands[k].kind <= PTX_OPERAND_ADDR_INT)
+        const enum ptx_operand_kind kind = i->operands[k].kind;
+
+        if ((kind == PTX_OPERAND_ADDR_REG && !any_width) ||
+            kind == PTX_OPERAND_ADDR_VAR || kind == PTX_OPERAND_ADDR_INT)
             st = check_address(c, &i->operands[k], i->space);
     }
     return st;

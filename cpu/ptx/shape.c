@@ -155,8 +155,8 @@ static enum kiln_status add_name(struct parser *p, struct shape *shape,
 
         if ((mod == PTX_MOD_ROW || mod == PTX_MOD_COL) &&
             (old == PTX_MOD_ROW || old == PTX_MOD_COL)) {
-            name = names_find(&p->names, mod == PTX_MOD_ROW ? "row'" : "col'",
-                              4);
+            name =
+                names_find(&p->names, mod == PTX_MOD_ROW ? "row'" : "col'", 4);
             continue;
         }
         if (w->names[i] == name && !shape->open) {
@@ -213,8 +213,7 @@ static enum kiln_status take_apart(struct parser *p, struct shape *shape,
 
     if (op < 0) {
         shape->broken = 1;
-        return ptx_error(p, line,
-                         "Not a name of any known instruction: '%.*s'",
+        return ptx_error(p, line, "Not a name of any known instruction: '%.*s'",
                          (int)(dot ? dot - text : (long)shape->len), text);
     }
     shape->op = (enum ptx_op)op;
@@ -227,8 +226,8 @@ static enum kiln_status take_apart(struct parser *p, struct shape *shape,
         const char *word = dot + 1;
 
         dot = memchr(word, '.', (size_t)(end - word));
-        st = add_word(p, shape, w, word,
-                      (size_t)((dot ? dot : end) - word), line);
+        st = add_word(p, shape, w, word, (size_t)((dot ? dot : end) - word),
+                      line);
     }
     shape->fields.type_count = (uint8_t)w->type_count;
     for (unsigned i = 0; i < w->type_count; i++)
@@ -260,8 +259,7 @@ static int types_fit(const struct form *f, const struct words *w)
     unsigned used = 0;
 
     for (unsigned i = 0; i < f->type_count; i++) {
-        if (used < w->type_count &&
-            f->types[i] >> w->types[used] & 1)
+        if (used < w->type_count && f->types[i] >> w->types[used] & 1)
             used++;
         else if (f->type_required[i])
             return 0;

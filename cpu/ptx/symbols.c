@@ -273,8 +273,8 @@ static enum kiln_status reg_add(struct parser *p, const char *name,
                                 uint32_t *index)
 {
     struct ptx_func *f = p->func;
-    struct ptx_reg *regs = arena_grow(p->arena, f->regs, f->reg_count,
-                                      &p->reg_cap, sizeof *regs);
+    struct ptx_reg *regs =
+        arena_grow(p->arena, f->regs, f->reg_count, &p->reg_cap, sizeof *regs);
 
     if (!regs || !name)
         return ptx_no_memory(p);
@@ -336,8 +336,8 @@ enum kiln_status declare_range(struct parser *p, struct symbol *prefix,
  * sparsely, `%r<999999999>`, would need too large a map: then the name itself
  * is bound, as if it had been declared alone. */
 static enum kiln_status range_reg(struct parser *p, struct binding *family,
-                                  uint64_t number, const char *text,
-                                  size_t len, uint32_t *index)
+                                  uint64_t number, const char *text, size_t len,
+                                  uint32_t *index)
 {
     struct range *r = family->range;
     struct symbol *s = NULL;
@@ -390,9 +390,8 @@ static enum kiln_status range_reg(struct parser *p, struct binding *family,
 }
 
 /* The innermost family that has the number. */
-static struct binding *family_of(struct parser *p, const char *text,
-                                 size_t len, uint64_t *number,
-                                 enum kiln_status *st)
+static struct binding *family_of(struct parser *p, const char *text, size_t len,
+                                 uint64_t *number, enum kiln_status *st)
 {
     const size_t digits = digits_of(text, len);
     struct symbol *prefix;

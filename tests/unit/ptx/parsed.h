@@ -40,7 +40,8 @@ static inline void parsed_fini(struct parsed *p)
     ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; "    \
     ".reg .b64 %rd<9>; .reg .f64 %fd<9>;\n"
 #define KERNEL(body)                                                           \
-    HEADER ".visible .entry k(.param .u64 a, .param .u32 n)\n{\n" REGISTERS    \
-        body "\n}\n"
+    HEADER                                                                     \
+        ".visible .entry k(.param .u64 a, .param .u32 n)\n{\n" REGISTERS body  \
+        "\n}\n"
 
 #endif

@@ -122,16 +122,19 @@ static void lines_are_taken_and_refused_as_by_ptxas(void **state)
         {"barrier.cluster.arrive.release.aligned;", 1},
         {"atom.relaxed.global.cas.b64 %rd1, [%rd2], %rd3, %rd4;", 1},
         {"mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%f1,%f2,%f3,%f4},"
-         " {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};", 0},
+         " {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};",
+         0},
         {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4},"
-         " {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};", 1},
+         " {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};",
+         1},
         {"cvt.sat.s64.u64 %rd1, %rd2;", 1},
         {"cvt.sat.s16.u8 %h1, %h2;", 0},
         {"cvt.f64.f32 %fd1, %f1;", 1},
         {"cvt.rn.f64.f32 %fd1, %f1;", 0},
         {"cvt.rz.u32.f32 %r1, %f1;", 0},
         {"st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 "
-         "[%r1], %r2, [%r3];", 1},
+         "[%r1], %r2, [%r3];",
+         1},
         {"tcgen05.fence::before_thread_sync;", 1}, /* PTX; refused later */
     };
 

@@ -129,9 +129,11 @@ static void sizes_have_limits(void **state)
     expect_refused(HEADER ".global .b64 x[0x2000000000000001];", "", 0, "");
     expect_refused(HEADER ".global .b32 x[4294967296][4294967296];", "", 0, "");
     expect_refused(HEADER ".global .b8 x[0x10000000000] = {1};", "", 0, "");
-    expect_refused(HEADER, ".global .b8 x[0x8000000] = {1};"
-                           ".global .b8 y[0x8000000] = {1};"
-                           ".global .b8 z[0x8000000] = {1};", 64, "");
+    expect_refused(HEADER,
+                   ".global .b8 x[0x8000000] = {1};"
+                   ".global .b8 y[0x8000000] = {1};"
+                   ".global .b8 z[0x8000000] = {1};",
+                   64, "");
     expect_refused(HEADER ".entry k(.param .b8 a[40000]) { ret; }", "", 0, "");
     expect_refused(HEADER ".global .b32 x[-1];", "", 0, "");
     expect_refused(HEADER ".global .align 0 .b32 x;", "", 0, "");
@@ -163,8 +165,10 @@ static void many_names_take_linear_time(void **state)
     (void)state;
     buffer_text(&b, HEADER ".entry k() {\n");
     for (unsigned i = 0; i < 100000; i++)
-        buffer_printf(&b, "{ .reg .b32 a%u, r; L%u: mov.u32 a%u, r; bra L%u; "
-                          "bra END; }\n", i % 7, i % 3, i % 7, i % 3);
+        buffer_printf(&b,
+                      "{ .reg .b32 a%u, r; L%u: mov.u32 a%u, r; bra L%u; "
+                      "bra END; }\n",
+                      i % 7, i % 3, i % 7, i % 3);
     buffer_text(&b, "END: ret; }\n");
     parse_bytes(&p, (const char *)b.bytes, b.size);
     if (p.status)
@@ -196,8 +200,9 @@ static void braces_in_comments_take_linear_time(void **state)
 static void megabytes_of_junk_are_refused(void **state)
 {
     static const char *const junk[] = {
-        "x", "%", ".", "\"", "/*", "//", "1", "0f", "{", "}", "@", "\n",
-        "ld.", ";", "(", "\x01", "a b ", ".reg .b32 ", "$a:", "<", "0x",
+        "x",  "%",    ".",    "\"",         "/*",  "//",  "1",
+        "0f", "{",    "}",    "@",          "\n",  "ld.", ";",
+        "(",  "\x01", "a b ", ".reg .b32 ", "$a:", "<",   "0x",
     };
 
     (void)state;
