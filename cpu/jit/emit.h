@@ -25,9 +25,16 @@ struct emit_target {
     const char *features;
 };
 
+/* A slot's place in the frame of a warp that waits at a barrier. */
+struct emit_place {
+    LLVMValueRef slot;
+    uint32_t offset, align;
+};
+
 struct emit_slot { /* allocas */
     LLVMValueRef at[EMIT_MAX_CHUNKS];
     int count; /* 0: no slot */
+    struct emit_place *place; /* count of them, or NULL: not kept */
 };
 
 /* A value as known in the current block. */
@@ -37,15 +44,14 @@ struct emit_known {
     LLVMValueRef vector[EMIT_MAX_CHUNKS];
 };
 
-/* A slot that a waiting warp keeps, and its place in the frame. */
-struct emit_place {
-    LLVMValueRef slot;
-    uint32_t offset, align;
-};
+/* What a barrier stores into the frame, and what is loaded behind it. */
 struct emit_kept {
     struct emit_place *places;
     int count;
     size_t cap;
+};
+struct emit_wait {
+    struct emit_kept store, load;
 };
 
 struct emit {
@@ -72,7 +78,7 @@ struct emit {
     unsigned wait_count;
     LLVMValueRef frame, dispatch;
     LLVMValueRef barrier_result; /* fibers: an alloca */
-    struct emit_kept *kept;      /* by block */
+    struct emit_wait *waits;     /* by block */
     LLVMBasicBlockRef *test, *body; /* by block */
     struct emit_slot *mask_slot;    /* by block */
     struct emit_slot *slot, *exit_slot, *phi_slot; /* by value */

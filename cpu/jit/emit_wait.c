@@ -3,6 +3,10 @@
  * What a warp keeps across a barrier: values that are used behind it; for
  * divergent loops around it, the values that lanes left with; and where
  * lanes wait at blocks further on, their masks and the phis they stored.
+ *
+ * Each value has one place in the frame. It is stored at a barrier only if
+ * no barrier on the way from its definition did, and loaded behind one only
+ * if it is read before the next.
  */
 #include "cpu/jit/emit_wait.h"
 
@@ -10,13 +14,16 @@
 
 #include "cpu/exec/abi.h"
 
-enum { LARGEST_FRAME = 128 << 10, LIVE_WORDS_MAX = 16 << 20 };
+enum { LARGEST_FRAME = 128 << 10, FLOW_WORDS_MAX = 16 << 20 };
 
-/* --- liveness of values over blocks --- */
+/* --- dataflow over blocks: rows of bits, one a value --- */
 
-struct live {
+struct flow {
     size_t words;
-    uint64_t *in, *use; /* a row of words for each block */
+    uint64_t *use;  /* read in the block, made in another */
+    uint64_t *live; /* live where the block starts */
+    uint64_t *home; /* in the frame already, on every path to its start */
+    uint64_t *need; /* live there and read before the next barrier */
 };
 
 static void set(uint64_t *row, int i)
@@ -29,13 +36,18 @@ static int get(const uint64_t *row, int i)
     return row[i / 64] >> (i % 64) & 1;
 }
 
-static void note_use(struct emit *e, struct live *l, int value, int block)
+static uint64_t *row(const struct flow *f, uint64_t *rows, int block)
 {
-    if (value != GRAPH_NONE && e->g->values[value].block != block)
-        set(l->use + (size_t)block * l->words, value);
+    return rows + (size_t)block * f->words;
 }
 
-static void note_block(struct emit *e, struct live *l, int at)
+static void note_use(struct emit *e, struct flow *f, int value, int block)
+{
+    if (value != GRAPH_NONE && e->g->values[value].block != block)
+        set(row(f, f->use, block), value);
+}
+
+static void note_block(struct emit *e, struct flow *f, int at)
 {
     const struct graph_block *b = &e->g->blocks[at];
 
@@ -44,67 +56,161 @@ static void note_block(struct emit *e, struct live *l, int at)
         int from = in->kind == GRAPH_INSN_SELECT ? 1 : in->ptx->dst_count;
 
         for (int o = from; o < PTX_MAX_OPERANDS; o++) {
-            note_use(e, l, in->val[o], at);
+            note_use(e, f, in->val[o], at);
             for (int j = 0; in->vec[o] && j < in->ptx->operands[o].count; j++)
-                note_use(e, l, in->vec[o][j], at);
+                note_use(e, f, in->vec[o][j], at);
         }
-        note_use(e, l, in->guard, at);
-        note_use(e, l, in->cc_use, at);
+        note_use(e, f, in->guard, at);
+        note_use(e, f, in->cc_use, at);
     }
-    note_use(e, l, b->guard, at);
+    note_use(e, f, b->guard, at);
     for (int p = 0; p < b->phi_count; p++)
         for (int k = 0; k < b->pred_count; k++)
-            note_use(e, l, b->phis[p].in[k], b->pred[k]);
+            note_use(e, f, b->phis[p].in[k], b->pred[k]);
 }
 
-static int flow(struct emit *e, struct live *l, int at)
+/* Add to `in` what `out` has and the block does not make. */
+static int take(struct emit *e, const struct flow *f, uint64_t *in,
+                const uint64_t *out, int at)
 {
-    const struct graph_block *b = &e->g->blocks[at];
-    uint64_t *in = l->in + (size_t)at * l->words;
-    const uint64_t *use = l->use + (size_t)at * l->words;
     int changed = 0;
 
-    for (int s = 0; s < b->succ_count; s++) {
-        const uint64_t *out = l->in + (size_t)b->succ[s].to * l->words;
+    for (size_t w = 0; w < f->words; w++)
+        for (uint64_t more = out[w] & ~in[w]; more; more &= more - 1) {
+            int v = (int)(w * 64) + __builtin_ctzll(more);
 
-        for (size_t w = 0; w < l->words; w++)
-            for (uint64_t new = out[w] & ~in[w]; new; new &= new - 1) {
-                int v = (int)(w * 64) + __builtin_ctzll(new);
-
-                if (e->g->values[v].block == at)
-                    continue;
-                set(in, v);
-                changed = 1;
-            }
-    }
-    for (size_t w = 0; w < l->words; w++) {
-        changed |= (use[w] & ~in[w]) != 0;
-        in[w] |= use[w];
-    }
+            if (e->g->values[v].block == at)
+                continue;
+            set(in, v);
+            changed = 1;
+        }
     return changed;
 }
 
-static int find_live(struct emit *e, struct live *l)
+static void solve_live(struct emit *e, struct flow *f)
 {
     struct graph *g = e->g;
-    size_t cells;
     int changed = 1;
 
-    l->words = ((size_t)g->value_count + 63) / 64;
-    if (__builtin_mul_overflow(l->words, (size_t)g->block_count, &cells) ||
-        cells > LIVE_WORDS_MAX)
-        return -1;
-    l->in = arena_array(g->arena, cells, sizeof *l->in);
-    l->use = arena_array(g->arena, cells, sizeof *l->use);
-    if (cells && (!l->in || !l->use))
-        return -1;
-    for (int i = 0; i < g->order_count; i++)
-        note_block(e, l, g->order[i]);
     while (changed) {
         changed = 0;
-        for (int i = g->order_count - 1; i >= 0; i--)
-            changed |= flow(e, l, g->order[i]);
+        for (int i = g->order_count - 1; i >= 0; i--) {
+            int at = g->order[i];
+            uint64_t *in = row(f, f->live, at);
+
+            changed |= take(e, f, in, row(f, f->use, at), at);
+            for (int s = 0; s < g->blocks[at].succ_count; s++)
+                changed |= take(e, f, in,
+                                row(f, f->live, g->blocks[at].succ[s].to),
+                                at);
+        }
     }
+}
+
+/* Whether value v is in its place in the frame at the end of the block. */
+static uint64_t home_out(struct emit *e, const struct flow *f, int at,
+                         size_t w)
+{
+    uint64_t out = row(f, f->home, at)[w];
+
+    for (uint64_t left = out; left; left &= left - 1) {
+        int v = (int)(w * 64) + __builtin_ctzll(left);
+
+        if (e->g->values[v].block == at)
+            out &= ~(1ull << (v % 64));
+    }
+    return out;
+}
+
+/* Forward, from "everywhere" down: a barrier brings home all that is live. */
+static void solve_home(struct emit *e, struct flow *f)
+{
+    struct graph *g = e->g;
+    int changed = 1;
+
+    for (int i = 1; i < g->order_count; i++)
+        for (size_t w = 0; w < f->words; w++)
+            row(f, f->home, g->order[i])[w] = UINT64_MAX;
+    while (changed) {
+        changed = 0;
+        for (int i = 1; i < g->order_count; i++) {
+            int at = g->order[i];
+            const struct graph_block *b = &g->blocks[at];
+
+            for (size_t w = 0; w < f->words; w++) {
+                uint64_t in = UINT64_MAX, *now = &row(f, f->home, at)[w];
+
+                for (int p = 0; p < b->pred_count; p++) {
+                    uint64_t out = home_out(e, f, b->pred[p], w);
+
+                    if (g->blocks[b->pred[p]].waits)
+                        out |= row(f, f->live, at)[w];
+                    in &= out;
+                }
+                changed |= in != *now;
+                *now = in;
+            }
+        }
+    }
+}
+
+/* What a barrier at the end of `at` has to store: live behind it, not home. */
+static uint64_t to_store(struct emit *e, const struct flow *f, int at,
+                         size_t w)
+{
+    int behind = e->g->blocks[at].succ[0].to;
+
+    return row(f, f->live, behind)[w] & ~home_out(e, f, at, w);
+}
+
+static void solve_need(struct emit *e, struct flow *f, uint64_t *scratch)
+{
+    struct graph *g = e->g;
+    int changed = 1;
+
+    while (changed) {
+        changed = 0;
+        for (int i = g->order_count - 1; i >= 0; i--) {
+            int at = g->order[i];
+            const struct graph_block *b = &g->blocks[at];
+            uint64_t *in = row(f, f->need, at);
+
+            changed |= take(e, f, in, row(f, f->use, at), at);
+            if (b->waits) {
+                for (size_t w = 0; w < f->words; w++)
+                    scratch[w] = to_store(e, f, at, w);
+                changed |= take(e, f, in, scratch, at);
+                continue;
+            }
+            for (int s = 0; s < b->succ_count; s++)
+                changed |= take(e, f, in, row(f, f->need, b->succ[s].to), at);
+        }
+    }
+}
+
+static int solve(struct emit *e, struct flow *f)
+{
+    struct graph *g = e->g;
+    uint64_t **rows[] = {&f->use, &f->live, &f->home, &f->need}, *scratch;
+    size_t cells;
+
+    f->words = ((size_t)g->value_count + 63) / 64;
+    if (__builtin_mul_overflow(f->words, (size_t)g->block_count, &cells) ||
+        cells > FLOW_WORDS_MAX)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        *rows[i] = arena_array(g->arena, cells, sizeof **rows[i]);
+        if (!*rows[i])
+            return -1;
+    }
+    scratch = arena_array(g->arena, f->words, sizeof *scratch);
+    if (!scratch)
+        return -1;
+    for (int i = 0; i < g->order_count; i++)
+        note_block(e, f, g->order[i]);
+    solve_live(e, f);
+    solve_home(e, f);
+    solve_need(e, f, scratch);
     return 0;
 }
 
@@ -138,8 +244,33 @@ static int waits_across(const struct graph *g, int y, int b)
     return 0;
 }
 
-static int keep(struct emit *e, struct emit_kept *k, const struct emit_slot *s)
+/* The slot's place in the frame, given on first use. */
+static struct emit_place *place_of(struct emit *e, struct emit_slot *s, int c)
 {
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(e->l.module);
+    struct emit_place *p = &s->place[c];
+    uint64_t bytes, align = 1;
+
+    if (p->align)
+        return p;
+    bytes = LLVMStoreSizeOfType(layout, LLVMGetAllocatedType(s->at[c]));
+    while (align < bytes && align < 64)
+        align *= 2;
+    e->frame_bytes =
+        (e->frame_bytes + (uint32_t)align - 1) & ~((uint32_t)align - 1);
+    *p = (struct emit_place){s->at[c], e->frame_bytes, (uint32_t)align};
+    e->frame_bytes += (uint32_t)bytes;
+    return p;
+}
+
+static int add(struct emit *e, struct emit_kept *k, struct emit_slot *s)
+{
+    if (!s->place && s->count) {
+        s->place = arena_array(e->g->arena, (size_t)s->count,
+                               sizeof *s->place);
+        if (!s->place)
+            return -1;
+    }
     for (int c = 0; c < s->count; c++) {
         struct emit_place *places =
             arena_grow(e->g->arena, k->places, (size_t)k->count, &k->cap,
@@ -148,88 +279,69 @@ static int keep(struct emit *e, struct emit_kept *k, const struct emit_slot *s)
         if (!places)
             return -1;
         k->places = places;
-        places[k->count++] = (struct emit_place){.slot = s->at[c]};
+        places[k->count++] = *place_of(e, s, c);
     }
     return 0;
 }
 
-static int keep_values(struct emit *e, struct emit_kept *k,
-                       const struct live *l, int block)
+static int keep(struct emit *e, struct emit_wait *w, struct emit_slot *s)
+{
+    return add(e, &w->store, s) | add(e, &w->load, s);
+}
+
+static int keep_values(struct emit *e, struct emit_wait *w,
+                       const struct flow *f, int block)
 {
     struct graph *g = e->g;
-    int behind = g->blocks[block].succ[0].to;
-    const uint64_t *in = l->in + (size_t)behind * l->words;
-    int bad = 0;
+    int behind = g->blocks[block].succ[0].to, bad = 0;
 
     for (int v = 0; v < g->value_count; v++) {
-        int live = get(in, v), gone = graph_outlives(g, v, block);
+        int live = get(row(f, f->live, behind), v);
+        int gone = graph_outlives(g, v, block);
 
-        if (live && !gone)
-            bad |= keep(e, k, &e->slot[v]);
+        if (!gone &&
+            to_store(e, f, block, (size_t)v / 64) >> (v % 64) & 1)
+            bad |= add(e, &w->store, &e->slot[v]);
+        if (!gone && live && get(row(f, f->need, behind), v))
+            bad |= add(e, &w->load, &e->slot[v]);
         if (e->exit_slot[v].count &&
             (live || in_divergent_loop_of(g, v, block)))
-            bad |= keep(e, k, &e->exit_slot[v]);
+            bad |= keep(e, w, &e->exit_slot[v]);
     }
     return bad;
 }
 
-static int keep_lanes(struct emit *e, struct emit_kept *k, int block)
+static int keep_lanes(struct emit *e, struct emit_wait *w, int block)
 {
     struct graph *g = e->g;
     int behind = g->blocks[block].succ[0].to, bad;
 
-    bad = keep(e, k, &e->mask_slot[behind]);
+    bad = keep(e, w, &e->mask_slot[behind]);
     for (int i = g->blocks[block].pos + 1; i < g->order_count; i++) {
         const struct graph_block *y = &g->blocks[g->order[i]];
 
         if (!y->pending || !waits_across(g, g->order[i], block))
             continue;
         if (g->order[i] != behind)
-            bad |= keep(e, k, &e->mask_slot[g->order[i]]);
+            bad |= keep(e, w, &e->mask_slot[g->order[i]]);
         for (int p = 0; p < y->phi_count; p++)
-            bad |= keep(e, k, &e->phi_slot[y->phis[p].value]);
+            bad |= keep(e, w, &e->phi_slot[y->phis[p].value]);
     }
     return bad;
-}
-
-/* Vectors first, each aligned to its size. */
-static void place_kept(struct emit *e, struct emit_kept *k)
-{
-    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(e->l.module);
-    uint64_t at = sizeof(struct abi_frame);
-
-    for (unsigned size = 256; size; size /= 2)
-        for (int i = 0; i < k->count; i++) {
-            LLVMTypeRef type = LLVMGetAllocatedType(k->places[i].slot);
-            uint64_t bytes = LLVMStoreSizeOfType(layout, type);
-
-            if ((bytes > size / 2 && bytes <= size) ||
-                (size == 256 && bytes > size)) {
-                uint64_t align = size < 64 ? size : 64;
-
-                at = (at + align - 1) & ~(align - 1);
-                k->places[i].offset = (uint32_t)at;
-                k->places[i].align = (uint32_t)align;
-                at += bytes;
-            }
-        }
-    at = (at + 63) & ~(uint64_t)63;
-    if (at > e->frame_bytes)
-        e->frame_bytes = at > UINT32_MAX ? UINT32_MAX : (uint32_t)at;
 }
 
 enum kiln_status wait_plan(struct emit *e)
 {
     struct graph *g = e->g;
-    struct live l = {0};
+    struct flow f = {0};
     int bad = 0;
 
     e->resume = 0;
     e->frame_bytes = 0;
-    if (!g->has_barrier || g->has_yield || find_live(e, &l))
+    if (!g->has_barrier || g->has_yield || solve(e, &f))
         return KILN_OK;
-    e->kept = arena_array(g->arena, (size_t)g->block_count, sizeof *e->kept);
-    if (!e->kept)
+    e->waits = arena_array(g->arena, (size_t)g->block_count, sizeof *e->waits);
+    if (!e->waits)
         return kiln_fail(e->err, KILN_E_MEMORY, "out of memory");
     e->frame_bytes = sizeof(struct abi_frame);
     for (int i = 0; i < g->order_count; i++) {
@@ -237,13 +349,15 @@ enum kiln_status wait_plan(struct emit *e)
 
         if (!g->blocks[block].waits)
             continue;
-        bad |= keep_values(e, &e->kept[block], &l, block);
-        bad |= keep_lanes(e, &e->kept[block], block);
-        place_kept(e, &e->kept[block]);
+        bad |= keep_values(e, &e->waits[block], &f, block);
+        bad |= keep_lanes(e, &e->waits[block], block);
+        if (e->frame_bytes > LARGEST_FRAME)
+            return KILN_OK;
     }
     if (bad)
         return kiln_fail(e->err, KILN_E_MEMORY, "out of memory");
-    e->resume = e->frame_bytes <= LARGEST_FRAME;
+    e->frame_bytes = (e->frame_bytes + 63) & ~(uint32_t)63;
+    e->resume = 1;
     return KILN_OK;
 }
 
@@ -290,7 +404,6 @@ static void come_back(struct emit *e, int block, const struct emit_kept *k)
 {
     struct graph *g = e->g;
 
-    emit_forget(e); /* all slots dead, no lane waits */
     for (int i = 0; i < k->count; i++) {
         const struct emit_place *p = &k->places[i];
         LLVMValueRef v =
@@ -305,7 +418,7 @@ static void come_back(struct emit *e, int block, const struct emit_kept *k)
 
 void wait_leave(struct emit *e, int block)
 {
-    const struct emit_kept *k = &e->kept[block];
+    const struct emit_kept *k = &e->waits[block].store;
     LLVMBasicBlockRef back = emit_new_bb(e, "back");
     unsigned state = ++e->wait_count;
 
@@ -322,7 +435,7 @@ void wait_leave(struct emit *e, int block)
     LLVMBuildBr(e->l.b, e->done);
     LLVMAddCase(e->dispatch, emit_const(e, 32, state), back);
     LLVMPositionBuilderAtEnd(e->l.b, back);
-    come_back(e, block, k);
+    come_back(e, block, &e->waits[block].load);
 }
 
 void wait_set_header(struct emit *e, LLVMValueRef id, LLVMValueRef threads,
