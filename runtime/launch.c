@@ -181,11 +181,10 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
     if (!config)
         return rt_note(cudaErrorInvalidConfiguration);
     d = rt_enter(&e);
-    if (d)
-        e = kernel_of(d, function, &kernel);
-    if (!e)
-        e = launch(d, kernel, config, arguments);
-    return rt_note(e);
+    if (!d)
+        return rt_note(e);
+    e = kernel_of(d, function, &kernel);
+    return rt_note(e ? e : launch(d, kernel, config, arguments));
 }
 
 cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config,
@@ -307,8 +306,9 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out,
     if (!out)
         return rt_note(cudaErrorInvalidValue);
     d = rt_enter(&e);
-    if (d)
-        e = function_of(d, function, &f);
+    if (!d)
+        return rt_note(e);
+    e = function_of(d, function, &f);
     for (size_t i = 0; !e && i < sizeof wanted / sizeof *wanted; i++)
         e = rt_from_cuda(
             d->cuFuncGetAttribute(wanted[i].to, wanted[i].attribute, f));
@@ -327,8 +327,9 @@ cudaError_t cudaFuncSetAttribute(const void *function, int attribute, int value)
     cudaError_t e;
     const struct driver *d = rt_enter(&e);
 
-    if (d)
-        e = function_of(d, function, &f);
+    if (!d)
+        return rt_note(e);
+    e = function_of(d, function, &f);
     if (!e && !d->cuFuncSetAttribute)
         e = cudaErrorNotSupported;
     if (!e)
