@@ -9,17 +9,14 @@
 #include <assert.h>
 
 /* Modifiers that rows may name; all others fit no row. */
+/* clang-format off */
 #define LOWER_MOD_MAP(X)                                                       \
-    X(FTZ)                                                                     \
-    X(SAT)                                                                     \
-    X(SATFINITE)                                                               \
-    X(RELU)                                                                    \
-    X(LO)                                                                      \
-    X(HI)                                                                      \
-    X(WIDE) X(APPROX) X(FULL) X(CC) X(NAN_) X(XORSIGN) X(ABS) X(SHIFTAMT)      \
-        X(CLAMP) X(WRAP) X(L) X(R) X(PACK) X(F4E) X(B4E) X(RC8) X(ECL) X(ECR)  \
-            X(RC16) X(FINITE) X(INFINITE) X(NUMBER) X(NOTANUMBER) X(NORMAL)    \
-                X(SUBNORMAL)
+    X(FTZ) X(SAT) X(SATFINITE) X(RELU) X(LO) X(HI) X(WIDE) X(APPROX) X(FULL)   \
+    X(CC) X(NAN_) X(XORSIGN) X(ABS) X(SHIFTAMT) X(CLAMP) X(WRAP) X(L) X(R)     \
+    X(PACK) X(PO) X(SHR7) X(SHR15) X(F4E) X(B4E) X(RC8) X(ECL) X(ECR)          \
+    X(RC16) X(FINITE) X(INFINITE) X(NUMBER) X(NOTANUMBER) X(NORMAL)            \
+    X(SUBNORMAL)
+/* clang-format on */
 
 enum {
 #define LOWER_MOD_INDEX(name) INDEX_##name,
@@ -89,8 +86,9 @@ static const struct rule *find(const struct ptx_insn *insn)
     uint64_t mods = modifiers(insn, &ok);
     if (!ok || insn->vec > 1)
         return NULL;
-    /* A third type is the .b32 of cvt.pack. */
-    if (insn->type_count > 2 && !(mods & M(PACK)))
+    /* A third type is the .b32 of cvt.pack or the second source's of a video
+     * instruction, an integer of 32 bits. */
+    if (insn->type_count > 2 && !(mods & M(PACK)) && insn->op < PTX_OP_VADD)
         return NULL;
     uint64_t first = UINT64_C(1) << insn->types[0];
     uint64_t second = UINT64_C(1) << insn->types[1];

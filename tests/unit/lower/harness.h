@@ -19,17 +19,21 @@ enum compare {
     CLOSE /* an approximation: `error` says how far off */
 };
 
+/* clang-format off */
 /*
  * One instruction form.
  *
  * text   registers as letters: q .b8, h .b16, r .b32, d .b64, p .pred; the
- * harness numbers them. "setp.lt.and.s32 p|p, r, r, p" kinds  a letter a source
- * register, what to feed it: i l w   integers of 32, 64, 16 bits    s  shift
- * amounts, lengths f e     f32, f64                       p  predicate h b f16,
- * bf16                      x y  packed ones z       f32x2 q j     bit
- * positions 0 to 31, small signed numbers c       the carry flag (last) ref
- * results as the destination registers hold them; out[2] is the carry
+ *        harness numbers them. "setp.lt.and.s32 p|p, r, r, p"
+ * kinds  a letter a source register, what to feed it:
+ *          i l w   integers of 32, 64, 16 bits    s    shift amounts, lengths
+ *          f e     f32, f64                       p    predicate
+ *          h b     f16, bf16                      x y  packed ones
+ *          z       f32x2                          c    the carry flag (last)
+ *          q j     bit positions 0 to 31, small signed numbers
+ * ref    results as the destination registers hold them; out[2] is the carry
  */
+/* clang-format on */
 struct form {
     const char *text;
     const char *kinds;

@@ -100,7 +100,8 @@ static void write_module(const struct form *form, struct buffer *out)
                 ".reg .b32 %r<9>;\n.reg .b64 %d<9>;\n");
     buffer_add(out, form->text, (size_t)(at - form->text));
     for (; *at; at++) {
-        if (strchr("qhrdp", *at) && !is_word(at[-1]) && !is_word(at[1]))
+        if (strchr("qhrdp", *at) && !is_word(at[-1]) &&
+            (at[1] == '.' || !is_word(at[1])))
             buffer_printf(out, "%%%c%u", *at, n++);
         else
             buffer_add(out, at, 1);

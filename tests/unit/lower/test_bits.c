@@ -244,6 +244,84 @@ static void pack(const struct form *f, const uint64_t *in, uint64_t *out)
         out[0] |= in[2] << (2 * to.bits);
 }
 
+/* The part that operand i of the text selects: "r.h1". */
+static void part_of(const struct form *f, unsigned i, unsigned *at,
+                    unsigned *bits)
+{
+    const char *p = strchr(f->text, ' ');
+    for (; i > 0; i--)
+        p = strchr(p, ',') + 1;
+    p += strspn(p, " ") + 1;
+    *at = 0;
+    *bits = 32;
+    if (*p == '.') {
+        *bits = p[1] == 'b' ? 8 : 16;
+        *at = (unsigned)(p[2] - '0') * *bits;
+    }
+}
+
+static __int128 limit(__int128 v, unsigned bits, int with_sign)
+{
+    __int128 top = (__int128)mask_of(bits - (unsigned)with_sign);
+    __int128 low = with_sign ? -top - 1 : 0;
+    return v > top ? top : v < low ? low : v;
+}
+
+static void video(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    int set = form_has(f, "vset"), mad = form_has(f, "vmad");
+    int ds = !set && form_type(f, 0).letter == 's';
+    int as = form_type(f, set ? 0 : 1).letter == 's';
+    int bs = form_type(f, set ? 1 : 2).letter == 's';
+    unsigned at, bits;
+    part_of(f, 1, &at, &bits);
+    __int128 a = value(in[0] >> at, bits, as), r;
+    part_of(f, 2, &at, &bits);
+    __int128 b = value(in[1] >> at, bits, bs);
+    uint64_t n = form_has(f, ".wrap") ? (uint64_t)b & 31
+                 : b > 32             ? 32
+                                      : (uint64_t)b;
+    if (mad) {
+        int any = as || bs;
+        r = a * b + value(in[2], 32, any) + form_has(f, ".po");
+        r >>= form_has(f, ".shr7") ? 7 : form_has(f, ".shr15") ? 15 : 0;
+        out[0] = (uint64_t)(form_has(f, ".sat") ? limit(r, 32, any) : r);
+        return;
+    }
+    if (set)
+        r = form_has(f, ".lt") ? a < b : form_has(f, ".ge") ? a >= b : a != b;
+    else if (form_has(f, "vadd"))
+        r = a + b;
+    else if (form_has(f, "vsub"))
+        r = a - b;
+    else if (form_has(f, "vabsdiff"))
+        r = a > b ? a - b : b - a;
+    else if (form_has(f, "vmin"))
+        r = a < b ? a : b;
+    else if (form_has(f, "vmax"))
+        r = a > b ? a : b;
+    else if (form_has(f, "vshl"))
+        r = a * ((__int128)1 << n);
+    else
+        r = a >> n;
+    part_of(f, 0, &at, &bits);
+    if (form_has(f, ".sat"))
+        r = limit(r, bits, ds);
+    out[0] = (uint64_t)r & 0xffffffff;
+    if (strlen(f->kinds) < 3)
+        return;
+    __int128 x = value((uint64_t)r, 32, ds), c = value(in[2], 32, ds);
+    if (form_has(f, ".add"))
+        out[0] = (uint64_t)(x + c);
+    else if (form_has(f, ".min"))
+        out[0] = (uint64_t)(x < c ? x : c);
+    else if (form_has(f, ".max"))
+        out[0] = (uint64_t)(x > c ? x : c);
+    else
+        out[0] = (in[2] & ~(mask_of(bits) << at)) |
+                 ((uint64_t)r & mask_of(bits)) << at;
+}
+
 #define K(n) ((n) + 1)
 static const struct form forms[] = {
     {"and.b16 h, h, h", "ww", logic, BITS, 0, 0},
@@ -309,6 +387,21 @@ static const struct form forms[] = {
     {"prmt.b32.ecl r, r, r, r", "iii", prmt, BITS, 0, 0},
     {"prmt.b32.ecr r, r, r, r", "iii", prmt, BITS, 0, 0},
     {"prmt.b32.rc16 r, r, r, r", "iii", prmt, BITS, 0, 0},
+    {"vadd.s32.s32.s32 r, r, r", "ii", video, BITS, 0, 0},
+    {"vadd.u32.u32.s32.sat r, r.b1, r.h1", "ii", video, BITS, 0, 0},
+    {"vsub.s32.u32.u32.sat r, r, r", "ii", video, BITS, 0, 0},
+    {"vabsdiff.u32.s32.s32.add r, r.b3, r.b0, r", "iii", video, BITS, 0, 0},
+    {"vmin.s32.s32.u32 r, r, r.b2", "ii", video, BITS, 0, 0},
+    {"vmax.u32.u32.u32.min r, r.h0, r, r", "iii", video, BITS, 0, 0},
+    {"vshl.u32.u32.u32.clamp r, r, r", "is", video, BITS, 0, 0},
+    {"vshl.s32.s32.u32.sat.wrap.max r, r.b0, r, r", "isi", video, BITS, 0, 0},
+    {"vshr.s32.s32.u32.clamp r, r, r", "is", video, BITS, 0, 0},
+    {"vshr.u32.u32.u32.wrap.add r, r, r.b0, r", "isi", video, BITS, 0, 0},
+    {"vmad.u32.u32.u32 r, r, r, r", "iii", video, BITS, 0, 0},
+    {"vmad.s32.s32.u32.sat.shr7 r, r, r.h0, r", "iii", video, BITS, 0, 0},
+    {"vmad.u32.u32.u32.po.sat.shr15 r, r, r, r", "iii", video, BITS, 0, 0},
+    {"vset.s32.u32.lt r, r, r.b1", "ii", video, BITS, 0, 0},
+    {"vset.u32.u32.ge.add r, r.h0, r.h1, r", "iii", video, BITS, 0, 0},
     {"cvt.u8.u32 r, r", "i", convert, BITS, 0, 0},
     {"cvt.s8.s32 r, r", "i", convert, BITS, 0, 0},
     {"cvt.s8.u16 d, h", "w", convert, BITS, 0, 0},

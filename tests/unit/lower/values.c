@@ -204,7 +204,7 @@ void values_make(struct values *v, const struct form *form)
 {
     const struct pool *p[MAX_SOURCES];
     unsigned n = (unsigned)strlen(form->kinds);
-    size_t edges = 1, random = form->how == CLOSE ? 1u << 17 : 1500;
+    size_t edges = 1, random = form->how == CLOSE ? 1u << 17 : 800;
     const char *more = getenv("KILN_TEST_CASES");
     if (more)
         random = strtoul(more, NULL, 10);
