@@ -182,10 +182,16 @@ static enum kiln_status take_object(const void *bytes, size_t size,
                                     struct image **out, struct kiln_error *err)
 {
     void *copy = kiln_alloc(size ? size : 1);
+    enum kiln_status st;
 
     if (!copy)
         return kiln_fail(err, KILN_E_MEMORY, "image: out of memory");
     memcpy(copy, bytes, size);
+    st = object_verify(copy, size, err);
+    if (st) {
+        kiln_release(copy);
+        return st;
+    }
     return image_take(copy, size, out, err);
 }
 

@@ -323,6 +323,8 @@ static enum kiln_status run(struct job *j, struct jit_result *result,
     if (!st)
         st = machine_compile(&j->machine, j->module, &result->object,
                              &result->size, err);
+    if (!st)
+        st = object_seal(result->object, result->size, err);
     LLVMDisposeModule(j->module);
     LLVMContextDispose(j->ctx);
     machine_close(&j->machine);

@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/hash.h"
 
 enum {
-    INFO_VERSION = 1,
+    INFO_VERSION = 2,
     /* smallest encodings, to bound counts by the bytes left */
     PARAM_BYTES = 13,
     VARIANT_BYTES = 6,
@@ -69,7 +70,8 @@ void object_info_write(const struct object_info *info, struct buffer *out)
 
     buffer_add(out, magic, sizeof magic);
     buffer_u32(out, INFO_VERSION);
-    buffer_u32(out, 0); /* size, below */
+    buffer_u32(out, 0);            /* size, below */
+    buffer_zeros(out, HASH_SIZE);  /* digest, by object_seal */
     buffer_u32(out, info->abi);
     buffer_u32(out, info->ptx_version);
     buffer_u32(out, info->target);
@@ -394,6 +396,7 @@ static enum kiln_status get_header(struct reader *r, size_t size,
     const uint32_t said = cursor_u32(&r->in);
     enum kiln_status st;
 
+    cursor_bytes(&r->in, HASH_SIZE); /* object_verify looks at it */
     if (!found || memcmp(found, magic, sizeof magic) != 0)
         return kiln_fail(r->err, KILN_E_FORMAT,
                          ".kiln.info: does not start with KILNINFO");

@@ -132,6 +132,14 @@ enum kiln_status object_check(const struct object_info *info, const char *build,
 int object_host_has(const char *feature, size_t n);
 const char *object_host_features(void);
 
+/* Write the object's digest over itself into its info section: the last thing
+ * that its maker does. */
+enum kiln_status object_seal(void *bytes, size_t size, struct kiln_error *err);
+/* Whether the digest is right; E_IMAGE when it is not. For bytes that nothing
+ * else vouches for; object_load does not look at it. */
+enum kiln_status object_verify(const void *bytes, size_t size,
+                               struct kiln_error *err);
+
 /* An object relocated into this process. */
 struct object_code;
 enum kiln_status object_load(const void *bytes, size_t size,

@@ -250,6 +250,30 @@ static void every_changed_byte_is_survived(void **state)
     buffer_fini(&object);
 }
 
+static void a_sealed_object_tells_every_change(void **state)
+{
+    struct buffer object = complete("pic");
+    struct kiln_error err = {0};
+
+    (void)state;
+    assert_int_equal(object_verify(object.bytes, object.size, &err),
+                     KILN_E_IMAGE);
+    assert_non_null(strstr(err.text, "digest"));
+    assert_int_equal(object_seal(object.bytes, object.size, &err), KILN_OK);
+    assert_int_equal(object_verify(object.bytes, object.size, &err), KILN_OK);
+    for (size_t i = 0; i < object.size; i += 7) {
+        const unsigned char bit = (unsigned char)(1u << (i % 8));
+
+        object.bytes[i] ^= bit;
+        assert_int_not_equal(object_verify(object.bytes, object.size, NULL),
+                             KILN_OK);
+        object.bytes[i] ^= bit;
+    }
+    assert_int_not_equal(object_verify(object.bytes, object.size - 1, NULL),
+                         KILN_OK);
+    buffer_fini(&object);
+}
+
 static void running_out_of_memory_is_reported(void **state)
 {
     struct buffer object = complete("pic");
@@ -285,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_variant_without_its_function_is_refused),
         cmocka_unit_test(every_truncation_is_survived),
         cmocka_unit_test(every_changed_byte_is_survived),
+        cmocka_unit_test(a_sealed_object_tells_every_change),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };
 
