@@ -105,10 +105,10 @@ struct kiln_compile_options {
     /* "sm_90" (machine code), "compute_90" (PTX); NULL: what suits the
      * device. */
     const char *arch;
-    const char *standard; /* "c++17"; NULL: the compiler's default */
-    int max_registers;    /* 0: no cap */
-    const char *compiler; /* "nvrtc", "clang"; NULL: KILN_COMPILER, else
-                           * NVRTC where it is found, else clang */
+    const char *standard;     /* "c++17"; NULL: the compiler's default */
+    int max_registers;        /* 0: no cap */
+    const char *compiler;     /* "nvrtc", "clang"; NULL: KILN_COMPILER, else
+                               * NVRTC where it is found, else clang */
     const char *const *names; /* kernels wanted, as C++ writes them */
     size_t name_count;
     const char *const *defines; /* "NAME" or "NAME=VALUE" */
@@ -133,12 +133,11 @@ enum kiln_image_kind { KILN_IMAGE_PTX = 1, KILN_IMAGE_CUBIN = 2 };
 
 enum kiln_image_kind kiln_image_kind(const struct kiln_image *image);
 const void *kiln_image_bytes(const struct kiln_image *image, size_t *size);
-const char *kiln_image_log(const struct kiln_image *image); /* may be "" */
+const char *kiln_image_log(const struct kiln_image *image);      /* may be "" */
 const char *kiln_image_target(const struct kiln_image *image);   /* sm_90 */
 const char *kiln_image_compiler(const struct kiln_image *image); /* or "" */
 /* The symbol that a name of the compile options became, or NULL. */
-const char *kiln_image_symbol(const struct kiln_image *image,
-                              const char *name);
+const char *kiln_image_symbol(const struct kiln_image *image, const char *name);
 void kiln_image_free(struct kiln_image *image);
 
 /* ---- image to kernel -------------------------------------------------- */

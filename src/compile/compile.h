@@ -19,8 +19,8 @@ enum compiler_kind { COMPILER_NVRTC, COMPILER_CLANG };
 struct compiler {
     enum compiler_kind kind;
     char file[512];
-    char builtins[512]; /* NVRTC's second file, or "" */
-    char include[512];  /* the toolkit's headers, or "" */
+    char builtins[512];   /* NVRTC's second file, or "" */
+    char include[512];    /* the toolkit's headers, or "" */
     struct hash identity; /* of all its files; no path is part of it */
 };
 
@@ -59,11 +59,11 @@ enum compile_kind { COMPILE_PTX = 1, COMPILE_CUBIN = 2 };
 struct compile_result {
     enum compile_kind kind;
     struct buffer bytes;
-    struct buffer log;  /* also on failure */
-    char target[32];    /* "sm_90", "compute_90" */
-    char compiler[96];  /* "NVRTC 13.0" */
-    char rule[160];     /* why this target */
-    char **symbols;     /* one a name of the request */
+    struct buffer log; /* also on failure */
+    char target[32];   /* "sm_90", "compute_90" */
+    char compiler[96]; /* "NVRTC 13.0" */
+    char rule[160];    /* why this target */
+    char **symbols;    /* one a name of the request */
     size_t symbol_count;
 };
 

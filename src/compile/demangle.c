@@ -54,14 +54,14 @@ static void nested(struct reader *r);
 static const char *builtin(char code)
 {
     static const char *const names[26] = {
-        ['a' - 'a'] = "signed char",   ['b' - 'a'] = "bool",
-        ['c' - 'a'] = "char",          ['d' - 'a'] = "double",
-        ['f' - 'a'] = "float",         ['h' - 'a'] = "unsigned char",
-        ['i' - 'a'] = "int",           ['j' - 'a'] = "unsigned int",
-        ['l' - 'a'] = "long",          ['m' - 'a'] = "unsigned long",
-        ['s' - 'a'] = "short",         ['t' - 'a'] = "unsigned short",
-        ['v' - 'a'] = "void",          ['w' - 'a'] = "wchar_t",
-        ['x' - 'a'] = "long long",     ['y' - 'a'] = "unsigned long long"};
+        ['a' - 'a'] = "signed char", ['b' - 'a'] = "bool",
+        ['c' - 'a'] = "char",        ['d' - 'a'] = "double",
+        ['f' - 'a'] = "float",       ['h' - 'a'] = "unsigned char",
+        ['i' - 'a'] = "int",         ['j' - 'a'] = "unsigned int",
+        ['l' - 'a'] = "long",        ['m' - 'a'] = "unsigned long",
+        ['s' - 'a'] = "short",       ['t' - 'a'] = "unsigned short",
+        ['v' - 'a'] = "void",        ['w' - 'a'] = "wchar_t",
+        ['x' - 'a'] = "long long",   ['y' - 'a'] = "unsigned long long"};
 
     return code >= 'a' && code <= 'z' ? names[code - 'a'] : NULL;
 }

@@ -10,15 +10,15 @@
 #pragma once
 #pragma clang system_header
 
-#define __device__ __attribute__((device))
-#define __global__ __attribute__((global))
-#define __host__ __attribute__((host))
-#define __shared__ __attribute__((shared))
-#define __constant__ __attribute__((constant))
+#define __device__             __attribute__((device))
+#define __global__             __attribute__((global))
+#define __host__               __attribute__((host))
+#define __shared__             __attribute__((shared))
+#define __constant__           __attribute__((constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-#define __forceinline__ __inline__ __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
-#define __align__(n) __attribute__((aligned(n)))
+#define __forceinline__        __inline__ __attribute__((always_inline))
+#define __noinline__           __attribute__((noinline))
+#define __align__(n)           __attribute__((aligned(n)))
 
 typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;
@@ -31,8 +31,8 @@ extern "C" __device__ int printf(const char *, ...);
 
 #define KILN_AXIS(axis, reg)                                                   \
     __declspec(property(get = get_##axis)) unsigned axis;                      \
-    static __device__ __inline__ __attribute__((always_inline)) unsigned       \
-        get_##axis()                                                           \
+    static __device__ __inline__                                               \
+        __attribute__((always_inline)) unsigned get_##axis()                   \
     {                                                                          \
         return __nvvm_read_ptx_sreg_##reg##_##axis();                          \
     }
@@ -53,22 +53,24 @@ __device__ const int warpSize = 32;
 
 struct dim3 {
     unsigned x, y, z;
-    __device__ constexpr dim3(unsigned vx = 1, unsigned vy = 1,
-                              unsigned vz = 1)
+    __device__ constexpr dim3(unsigned vx = 1, unsigned vy = 1, unsigned vz = 1)
         : x(vx), y(vy), z(vz)
     {
     }
 };
 
 #define KILN_VECTOR(type, name)                                                \
-    struct __attribute__((aligned(2 * sizeof(type)))) name##2 {                \
+    struct __attribute__((aligned(2 * sizeof(type)))) name##2                  \
+    {                                                                          \
         type x, y;                                                             \
     };                                                                         \
-    struct name##3 {                                                           \
+    struct name##3                                                             \
+    {                                                                          \
         type x, y, z;                                                          \
     };                                                                         \
-    struct __attribute__((aligned(                                             \
-        4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)))) name##4 {             \
+    struct __attribute__((                                                     \
+        aligned(4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)))) name##4       \
+    {                                                                          \
         type x, y, z, w;                                                       \
     };                                                                         \
     KILN_FN name##2 make_##name##2(type x, type y)                             \
@@ -101,10 +103,22 @@ KILN_FN void __syncwarp(unsigned mask = 0xffffffffu)
 {
     __nvvm_bar_warp_sync(mask);
 }
-KILN_FN void __threadfence() { __nvvm_membar_gl(); }
-KILN_FN void __threadfence_block() { __nvvm_membar_cta(); }
-KILN_FN void __threadfence_system() { __nvvm_membar_sys(); }
-KILN_FN void __trap() { asm volatile("trap;"); }
+KILN_FN void __threadfence()
+{
+    __nvvm_membar_gl();
+}
+KILN_FN void __threadfence_block()
+{
+    __nvvm_membar_cta();
+}
+KILN_FN void __threadfence_system()
+{
+    __nvvm_membar_sys();
+}
+KILN_FN void __trap()
+{
+    asm volatile("trap;");
+}
 
 /* ---- warp functions --------------------------------------------------- */
 
@@ -117,8 +131,8 @@ KILN_FN void __trap() { asm volatile("trap;"); }
         int word[sizeof(T) / 4];                                               \
         __builtin_memcpy(word, &value, sizeof(T));                             \
         for (unsigned i = 0; i < sizeof(T) / 4; i++)                           \
-            word[i] = builtin(mask, word[i], (int)by,                          \
-                              ((32 - width) << 8) | last);                     \
+            word[i] =                                                          \
+                builtin(mask, word[i], (int)by, ((32 - width) << 8) | last);   \
         __builtin_memcpy(&value, word, sizeof(T));                             \
         return value;                                                          \
     }
@@ -187,7 +201,10 @@ KILN_ATOMIC(atomicMax, long long, __nvvm_atom_max_gen_ll)
 KILN_ATOMIC(atomicMax, unsigned long long, __nvvm_atom_max_gen_ull)
 KILN_ATOMIC(atomicInc, unsigned, __nvvm_atom_inc_gen_ui)
 KILN_ATOMIC(atomicDec, unsigned, __nvvm_atom_dec_gen_ui)
-KILN_FN int atomicSub(int *at, int value) { return atomicAdd(at, -value); }
+KILN_FN int atomicSub(int *at, int value)
+{
+    return atomicAdd(at, -value);
+}
 KILN_FN unsigned atomicSub(unsigned *at, unsigned value)
 {
     return atomicAdd(at, 0u - value);
@@ -215,7 +232,10 @@ KILN_FN unsigned long long atomicCAS(unsigned long long *at,
 
 /* ---- integers --------------------------------------------------------- */
 
-KILN_FN int __mulhi(int a, int b) { return __nvvm_mulhi_i(a, b); }
+KILN_FN int __mulhi(int a, int b)
+{
+    return __nvvm_mulhi_i(a, b);
+}
 KILN_FN unsigned __umulhi(unsigned a, unsigned b)
 {
     return __nvvm_mulhi_ui(a, b);
@@ -229,24 +249,42 @@ KILN_FN unsigned long long __umul64hi(unsigned long long a,
 {
     return __nvvm_mulhi_ull(a, b);
 }
-KILN_FN int __mul24(int a, int b) { return __nvvm_mul24_i(a, b); }
+KILN_FN int __mul24(int a, int b)
+{
+    return __nvvm_mul24_i(a, b);
+}
 KILN_FN unsigned __umul24(unsigned a, unsigned b)
 {
     return __nvvm_mul24_ui(a, b);
 }
-KILN_FN int __popc(unsigned a) { return __builtin_popcount(a); }
-KILN_FN int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
-KILN_FN int __clz(int a) { return a ? __builtin_clz((unsigned)a) : 32; }
+KILN_FN int __popc(unsigned a)
+{
+    return __builtin_popcount(a);
+}
+KILN_FN int __popcll(unsigned long long a)
+{
+    return __builtin_popcountll(a);
+}
+KILN_FN int __clz(int a)
+{
+    return a ? __builtin_clz((unsigned)a) : 32;
+}
 KILN_FN int __clzll(long long a)
 {
     return a ? __builtin_clzll((unsigned long long)a) : 64;
 }
-KILN_FN int __ffs(int a) { return a ? __builtin_ctz((unsigned)a) + 1 : 0; }
+KILN_FN int __ffs(int a)
+{
+    return a ? __builtin_ctz((unsigned)a) + 1 : 0;
+}
 KILN_FN int __ffsll(long long a)
 {
     return a ? __builtin_ctzll((unsigned long long)a) + 1 : 0;
 }
-KILN_FN unsigned __brev(unsigned a) { return __builtin_bitreverse32(a); }
+KILN_FN unsigned __brev(unsigned a)
+{
+    return __builtin_bitreverse32(a);
+}
 KILN_FN unsigned long long __brevll(unsigned long long a)
 {
     return __builtin_bitreverse64(a);
@@ -255,12 +293,24 @@ KILN_FN unsigned __byte_perm(unsigned a, unsigned b, unsigned select)
 {
     return __nvvm_prmt(a, b, select);
 }
-KILN_FN int abs(int a) { return a < 0 ? -a : a; }
-KILN_FN long long llabs(long long a) { return a < 0 ? -a : a; }
+KILN_FN int abs(int a)
+{
+    return a < 0 ? -a : a;
+}
+KILN_FN long long llabs(long long a)
+{
+    return a < 0 ? -a : a;
+}
 
 #define KILN_MIN_MAX(type)                                                     \
-    KILN_FN type min(type a, type b) { return b < a ? b : a; }                 \
-    KILN_FN type max(type a, type b) { return a < b ? b : a; }
+    KILN_FN type min(type a, type b)                                           \
+    {                                                                          \
+        return b < a ? b : a;                                                  \
+    }                                                                          \
+    KILN_FN type max(type a, type b)                                           \
+    {                                                                          \
+        return a < b ? b : a;                                                  \
+    }
 KILN_MIN_MAX(int)
 KILN_MIN_MAX(unsigned)
 KILN_MIN_MAX(long)
@@ -270,19 +320,58 @@ KILN_MIN_MAX(unsigned long long)
 
 /* ---- floating point --------------------------------------------------- */
 
-KILN_FN float fminf(float a, float b) { return __nvvm_fmin_f(a, b); }
-KILN_FN float fmaxf(float a, float b) { return __nvvm_fmax_f(a, b); }
-KILN_FN double fmin(double a, double b) { return __nvvm_fmin_d(a, b); }
-KILN_FN double fmax(double a, double b) { return __nvvm_fmax_d(a, b); }
-KILN_FN float min(float a, float b) { return fminf(a, b); }
-KILN_FN float max(float a, float b) { return fmaxf(a, b); }
-KILN_FN double min(double a, double b) { return fmin(a, b); }
-KILN_FN double max(double a, double b) { return fmax(a, b); }
-KILN_FN float fabsf(float a) { return __builtin_fabsf(a); }
-KILN_FN double fabs(double a) { return __builtin_fabs(a); }
-KILN_FN float sqrtf(float a) { return __nvvm_sqrt_rn_f(a); }
-KILN_FN double sqrt(double a) { return __nvvm_sqrt_rn_d(a); }
-KILN_FN float rsqrtf(float a) { return __nvvm_rsqrt_approx_f(a); }
+KILN_FN float fminf(float a, float b)
+{
+    return __nvvm_fmin_f(a, b);
+}
+KILN_FN float fmaxf(float a, float b)
+{
+    return __nvvm_fmax_f(a, b);
+}
+KILN_FN double fmin(double a, double b)
+{
+    return __nvvm_fmin_d(a, b);
+}
+KILN_FN double fmax(double a, double b)
+{
+    return __nvvm_fmax_d(a, b);
+}
+KILN_FN float min(float a, float b)
+{
+    return fminf(a, b);
+}
+KILN_FN float max(float a, float b)
+{
+    return fmaxf(a, b);
+}
+KILN_FN double min(double a, double b)
+{
+    return fmin(a, b);
+}
+KILN_FN double max(double a, double b)
+{
+    return fmax(a, b);
+}
+KILN_FN float fabsf(float a)
+{
+    return __builtin_fabsf(a);
+}
+KILN_FN double fabs(double a)
+{
+    return __builtin_fabs(a);
+}
+KILN_FN float sqrtf(float a)
+{
+    return __nvvm_sqrt_rn_f(a);
+}
+KILN_FN double sqrt(double a)
+{
+    return __nvvm_sqrt_rn_d(a);
+}
+KILN_FN float rsqrtf(float a)
+{
+    return __nvvm_rsqrt_approx_f(a);
+}
 KILN_FN float fmaf(float a, float b, float c)
 {
     return __nvvm_fma_rn_f(a, b, c);
@@ -291,14 +380,38 @@ KILN_FN double fma(double a, double b, double c)
 {
     return __nvvm_fma_rn_d(a, b, c);
 }
-KILN_FN float floorf(float a) { return __builtin_floorf(a); }
-KILN_FN float ceilf(float a) { return __builtin_ceilf(a); }
-KILN_FN float truncf(float a) { return __builtin_truncf(a); }
-KILN_FN float rintf(float a) { return __builtin_rintf(a); }
-KILN_FN double floor(double a) { return __builtin_floor(a); }
-KILN_FN double ceil(double a) { return __builtin_ceil(a); }
-KILN_FN double trunc(double a) { return __builtin_trunc(a); }
-KILN_FN double rint(double a) { return __builtin_rint(a); }
+KILN_FN float floorf(float a)
+{
+    return __builtin_floorf(a);
+}
+KILN_FN float ceilf(float a)
+{
+    return __builtin_ceilf(a);
+}
+KILN_FN float truncf(float a)
+{
+    return __builtin_truncf(a);
+}
+KILN_FN float rintf(float a)
+{
+    return __builtin_rintf(a);
+}
+KILN_FN double floor(double a)
+{
+    return __builtin_floor(a);
+}
+KILN_FN double ceil(double a)
+{
+    return __builtin_ceil(a);
+}
+KILN_FN double trunc(double a)
+{
+    return __builtin_trunc(a);
+}
+KILN_FN double rint(double a)
+{
+    return __builtin_rint(a);
+}
 KILN_FN float copysignf(float a, float b)
 {
     return __builtin_copysignf(a, b);
@@ -322,20 +435,32 @@ KILN_ROUNDED(__fmul_rn, float, "f", "mul.rn.f32")
 KILN_ROUNDED(__dadd_rn, double, "d", "add.rn.f64")
 KILN_ROUNDED(__dsub_rn, double, "d", "sub.rn.f64")
 KILN_ROUNDED(__dmul_rn, double, "d", "mul.rn.f64")
-KILN_FN float __fdiv_rn(float a, float b) { return __nvvm_div_rn_f(a, b); }
+KILN_FN float __fdiv_rn(float a, float b)
+{
+    return __nvvm_div_rn_f(a, b);
+}
 KILN_FN float __fmaf_rn(float a, float b, float c)
 {
     return __nvvm_fma_rn_f(a, b, c);
 }
-KILN_FN float __fsqrt_rn(float a) { return __nvvm_sqrt_rn_f(a); }
+KILN_FN float __fsqrt_rn(float a)
+{
+    return __nvvm_sqrt_rn_f(a);
+}
 KILN_FN double __fma_rn(double a, double b, double c)
 {
     return __nvvm_fma_rn_d(a, b, c);
 }
 
 /* The hardware's own approximations, as the names promise. */
-KILN_FN float __sinf(float a) { return __nvvm_sin_approx_f(a); }
-KILN_FN float __cosf(float a) { return __nvvm_cos_approx_f(a); }
+KILN_FN float __sinf(float a)
+{
+    return __nvvm_sin_approx_f(a);
+}
+KILN_FN float __cosf(float a)
+{
+    return __nvvm_cos_approx_f(a);
+}
 KILN_FN float __expf(float a)
 {
     return __nvvm_ex2_approx_f(a * 1.4426950408889634f);
@@ -349,17 +474,32 @@ KILN_FN float __fdividef(float a, float b)
     return __nvvm_div_approx_f(a, b);
 }
 
-KILN_FN int __float_as_int(float a) { return __builtin_bit_cast(int, a); }
+KILN_FN int __float_as_int(float a)
+{
+    return __builtin_bit_cast(int, a);
+}
 KILN_FN unsigned __float_as_uint(float a)
 {
     return __builtin_bit_cast(unsigned, a);
 }
-KILN_FN float __int_as_float(int a) { return __builtin_bit_cast(float, a); }
+KILN_FN float __int_as_float(int a)
+{
+    return __builtin_bit_cast(float, a);
+}
 KILN_FN float __uint_as_float(unsigned a)
 {
     return __builtin_bit_cast(float, a);
 }
-KILN_FN int __float2int_rn(float a) { return __nvvm_f2i_rn(a); }
-KILN_FN int __float2int_rz(float a) { return __nvvm_f2i_rz(a); }
+KILN_FN int __float2int_rn(float a)
+{
+    return __nvvm_f2i_rn(a);
+}
+KILN_FN int __float2int_rz(float a)
+{
+    return __nvvm_f2i_rz(a);
+}
 
-template <typename T> KILN_FN T __ldg(const T *at) { return *at; }
+template <typename T> KILN_FN T __ldg(const T *at)
+{
+    return *at;
+}

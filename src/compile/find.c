@@ -182,8 +182,7 @@ static int has_headers(const char *folder, const char *below, char *path,
     if (n < 0 || (size_t)n >= sizeof probe || !realpath(probe, real))
         return 0;
     snprintf(probe, sizeof probe, "%s/cuda_runtime.h", real);
-    return !access(probe, R_OK) &&
-           snprintf(path, size, "%s", real) < (int)size;
+    return !access(probe, R_OK) && snprintf(path, size, "%s", real) < (int)size;
 }
 
 int find_toolkit_include(const char *nvrtc, char *path, size_t size)

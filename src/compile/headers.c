@@ -97,8 +97,7 @@ static struct header_lookup *add(struct scanner *s, const char *name,
         return NULL;
     }
     scan->lookups = items;
-    items[scan->count] = (struct header_lookup){.name = name,
-                                                .quoted = quoted};
+    items[scan->count] = (struct header_lookup){.name = name, .quoted = quoted};
     return &items[scan->count++];
 }
 
@@ -184,8 +183,8 @@ static const char *operand(struct scanner *s, const char *from, const char *p,
         s->scan->opaque = 1;
         return p;
     }
-    for (close = p + 1; close < end && *close != '\n' &&
-                        *close != (*p == '<' ? '>' : '"');)
+    for (close = p + 1;
+         close < end && *close != '\n' && *close != (*p == '<' ? '>' : '"');)
         close++;
     name = arena_strndup(s->arena, p + 1, (size_t)(close - p) - 1);
     if (!name)
@@ -261,14 +260,14 @@ static const char *asks(const struct scanner *s, const char *p, size_t n,
     return NULL;
 }
 
-static const char *directive(struct scanner *s, const char *from,
-                             const char *p, const char *end)
+static const char *directive(struct scanner *s, const char *from, const char *p,
+                             const char *end)
 {
     static const struct {
         const char *word;
         int all;
-    } words[] = {{"include_next", 1}, {"include", 0}, {"import", 0},
-                 {"embed", 0}};
+    } words[] = {
+        {"include_next", 1}, {"include", 0}, {"import", 0}, {"embed", 0}};
 
     p = skip(p, end);
     if (word_length(p, end) == 6 && !memcmp(p, "define", 6))

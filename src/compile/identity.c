@@ -14,8 +14,7 @@ enum { HEADERS_MAX = 64, NOTES_MAX = 4096, CHUNK = 1 << 16 };
 
 static int read_at(int fd, void *to, size_t n, uint64_t offset)
 {
-    return offset <= INT64_MAX &&
-           pread(fd, to, n, (off_t)offset) == (ssize_t)n;
+    return offset <= INT64_MAX && pread(fd, to, n, (off_t)offset) == (ssize_t)n;
 }
 
 /* The build id inside one PT_NOTE segment. */

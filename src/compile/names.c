@@ -107,8 +107,7 @@ static const char *open_namespace(struct scope *s, const char *p,
 static void brace(struct scope *s, char c)
 {
     s->depth += (c == '{') - (c == '}');
-    while (s->count && s->depth <= s->outer[s->count - 1].depth &&
-           c == '}') {
+    while (s->count && s->depth <= s->outer[s->count - 1].depth && c == '}') {
         s->length = s->outer[--s->count].length;
         s->prefix[s->length] = '\0';
     }

@@ -219,8 +219,8 @@ static enum kiln_status explain(const struct nvrtc *n, const struct plan *p,
         return diagnose_option(r->name, result->compiler,
                                buffer_str(&result->log), err);
     if (rc != COMPILATION)
-        return kiln_fail(err, KILN_E_INTERNAL, "%s: NVRTC failed (%d)",
-                         r->name, rc);
+        return kiln_fail(err, KILN_E_INTERNAL, "%s: NVRTC failed (%d)", r->name,
+                         rc);
     if (!r->name_count || !strstr(buffer_str(&result->log), "__nv_name_map"))
         return diagnose_source(r->name, result->compiler,
                                buffer_str(&result->log), err);

@@ -154,12 +154,11 @@ static enum kiln_status place(const struct spelling *s, const char *option,
 }
 
 enum kiln_status plan_make(const struct compile_request *request,
-                           const struct compiler *compiler,
-                           struct arena *arena, struct plan *out,
-                           struct kiln_error *err)
+                           const struct compiler *compiler, struct arena *arena,
+                           struct plan *out, struct kiln_error *err)
 {
-    struct lists l = {{.arena = arena}, {.arena = arena}, {.arena = arena},
-                      {.arena = arena}};
+    struct lists l = {
+        {.arena = arena}, {.arena = arena}, {.arena = arena}, {.arena = arena}};
     struct plan p = {.request = *request};
 
     for (size_t i = 0; i < request->define_count; i++)

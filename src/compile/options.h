@@ -32,8 +32,7 @@ struct plan {
 };
 
 enum kiln_status plan_make(const struct compile_request *request,
-                           const struct compiler *compiler,
-                           struct arena *arena, struct plan *out,
-                           struct kiln_error *err);
+                           const struct compiler *compiler, struct arena *arena,
+                           struct plan *out, struct kiln_error *err);
 
 #endif

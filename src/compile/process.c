@@ -95,8 +95,8 @@ enum kiln_status process_run(const char *const *argv, unsigned timeout_ms,
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (late)
-        return kiln_fail(err, KILN_E_TIMEOUT, "%s: killed after %u ms",
-                         argv[0], timeout_ms);
+        return kiln_fail(err, KILN_E_TIMEOUT, "%s: killed after %u ms", argv[0],
+                         timeout_ms);
     if (WIFSIGNALED(status))
         return kiln_fail(err, KILN_E_LAUNCH, "%s: ended by signal %d (%s)",
                          argv[0], WTERMSIG(status),

@@ -43,8 +43,7 @@ static void blank_out(char *from, char *to)
 static char *take_one(char *text, size_t index)
 {
     char name[64], *at, *end, *symbol;
-    size_t n = (size_t)snprintf(name, sizeof name, SYMBOLS_PREFIX "%zu",
-                                index);
+    size_t n = (size_t)snprintf(name, sizeof name, SYMBOLS_PREFIX "%zu", index);
 
     for (at = text; (at = strstr(at, name)); at += n)
         if (!strncmp(at + n, " = ", 3) && defines(line_start(text, at), at))

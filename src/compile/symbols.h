@@ -10,11 +10,10 @@
 #include "compile/compile.h"
 
 #define SYMBOLS_PREFIX "kiln_wanted_name_"
-#define SYMBOLS_FILE "kernel names"
+#define SYMBOLS_FILE   "kernel names"
 
 /* The lines to put behind the source. */
-void symbols_ask(struct buffer *source, const char *const *names,
-                 size_t count);
+void symbols_ask(struct buffer *source, const char *const *names, size_t count);
 /* Fills result->symbols and cleans result->bytes. */
 enum kiln_status symbols_take(const struct compile_request *request,
                               struct compile_result *result,

@@ -44,8 +44,8 @@ static int parse(const char *text, int *machine, int *capability)
         return 0;
     n = strtol(digits, &end, 10);
     *capability = (int)n;
-    return n >= 10 && n < 1000 && (!*end || !strcmp(end, "a") ||
-                                   !strcmp(end, "f"));
+    return n >= 10 && n < 1000 &&
+           (!*end || !strcmp(end, "a") || !strcmp(end, "f"));
 }
 
 static enum kiln_status by_request(const char *asked,

@@ -41,8 +41,8 @@ enum kiln_status driver_device_get(const struct driver *d, int ordinal,
     result = d->cuDeviceGet(&device.handle, ordinal);
     if (result)
         return driver_fail(d, result, err, "cuDeviceGet of %d", ordinal);
-    result = d->cuDeviceGetName(device.name, (int)sizeof device.name,
-                                device.handle);
+    result =
+        d->cuDeviceGetName(device.name, (int)sizeof device.name, device.handle);
     if (result)
         return driver_fail(d, result, err, "cuDeviceGetName of %d", ordinal);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

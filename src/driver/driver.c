@@ -15,8 +15,8 @@
 #include "driver/find.h"
 #include "driver/kiln_driver_info.h"
 
-typedef CUresult get_proc_address(const char *symbol, void **entry,
-                                  int version, uint64_t flags,
+typedef CUresult get_proc_address(const char *symbol, void **entry, int version,
+                                  uint64_t flags,
                                   CUdriverProcAddressQueryResult *found);
 
 enum { REQUIRED, OPTIONAL };

@@ -16,12 +16,12 @@ enum driver_kind { DRIVER_NVIDIA, DRIVER_CPU };
 
 struct driver {
     enum driver_kind kind;
-    int version;      /* 13000 is 13.0 */
-    char file[256];   /* the library's path as the loader resolved it */
-    char text[128];   /* what a driver of Kiln's says of itself, or "" */
+    int version;          /* 13000 is 13.0 */
+    char file[256];       /* the library's path as the loader resolved it */
+    char text[128];       /* what a driver of Kiln's says of itself, or "" */
     unsigned ptx_version; /* newest it assembles, 90 for 9.0; 0: not told */
-    void *library;    /* of dlopen; never closed: drivers keep threads */
-    void *info_entry; /* kilnDriverInfo, or NULL */
+    void *library;        /* of dlopen; never closed: drivers keep threads */
+    void *info_entry;     /* kilnDriverInfo, or NULL */
 #define X(name, version, need, parameters) CUresult(*name) parameters;
 #include "driver/entries.def"
 #undef X

@@ -142,8 +142,7 @@ static enum kiln_status run_compiler(struct build *b, struct stage *stage,
                                      struct kiln_error *err)
 {
     struct compile_result result;
-    enum kiln_status st =
-        compile_run(&b->compiler, &b->request, &result, err);
+    enum kiln_status st = compile_run(&b->compiler, &b->request, &result, err);
 
     if (!st)
         st = from_result(&result, &b->request, image, err);
@@ -208,8 +207,9 @@ static enum kiln_status prepare(struct build *b, const char *compiler,
     key_fill(&b->key, &b->compiler, &b->plan, &b->scan);
     b->keyed = !b->scan.opaque;
     if (b->scan.opaque)
-        log_line(LOG_INFO, "%s: a header's name is made by a macro or an "
-                           "option names files unseen; not cached",
+        log_line(LOG_INFO,
+                 "%s: a header's name is made by a macro or an "
+                 "option names files unseen; not cached",
                  b->request.name);
     return KILN_OK;
 }
@@ -243,8 +243,7 @@ static enum kiln_status from_ptx(struct build *b, struct kiln_image *image,
 {
     const struct compile_request *r = &b->request;
     struct ptx_header header;
-    enum kiln_status st =
-        ptx_header_read(r->text, r->text_size, &header, err);
+    enum kiln_status st = ptx_header_read(r->text, r->text_size, &header, err);
 
     if (st) {
         kiln_prefix(err, "%s", r->name);

@@ -27,7 +27,7 @@ struct kiln {
 
 struct kiln_image {
     enum kiln_image_kind kind;
-    char *name; /* of the source, for messages */
+    char *name;           /* of the source, for messages */
     unsigned char *bytes; /* one NUL past size */
     size_t size;
     char *log;

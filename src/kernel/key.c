@@ -6,9 +6,9 @@
 /* Options after which the image holds file names. */
 static int shows_paths(const struct compile_request *r)
 {
-    static const char *const options[] = {
-        "-G",        "--device-debug", "-lineinfo", "--generate-line-info",
-        "-line-info", "-g"};
+    static const char *const options[] = {"-G",         "--device-debug",
+                                          "-lineinfo",  "--generate-line-info",
+                                          "-line-info", "-g"};
 
     for (size_t i = 0; i < r->extra_count; i++)
         for (size_t k = 0; k < sizeof options / sizeof *options; k++)
@@ -72,8 +72,7 @@ int key_same_headers(const struct header_scan *a, const struct header_scan *b)
         const struct header_lookup *x = &a->lookups[i], *y = &b->lookups[i];
 
         if (strcmp(x->name, y->name) || x->found != y->found ||
-            (x->found &&
-             memcmp(&x->content, &y->content, sizeof x->content)))
+            (x->found && memcmp(&x->content, &y->content, sizeof x->content)))
             return 0;
     }
     return 1;

@@ -183,8 +183,7 @@ static unsigned at_least_one(unsigned n)
     return n ? n : 1;
 }
 
-static enum kiln_status start(struct kiln_kernel *k,
-                              const struct kiln_shape *s,
+static enum kiln_status start(struct kiln_kernel *k, const struct kiln_shape *s,
                               const struct kiln_arg *args, size_t count,
                               struct kiln_error *err)
 {

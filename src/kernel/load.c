@@ -193,9 +193,8 @@ void kiln_library_free(struct kiln_library *library)
         kiln_release(k->parameters);
         kiln_release(k);
     }
-    if (library->module &&
-        !driver_scope_begin(&scope, &library->kiln->driver,
-                            library->kiln->context, NULL))
+    if (library->module && !driver_scope_begin(&scope, &library->kiln->driver,
+                                               library->kiln->context, NULL))
         library->kiln->driver.cuModuleUnload(library->module);
     driver_scope_end(&scope);
     kiln_image_free(library->image);

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "kernel/handle.h"
 
-#define TEXT(x) #x
+#define TEXT(x)          #x
 #define VERSION(a, b, c) TEXT(a) "." TEXT(b) "." TEXT(c)
 
 const char *kiln_version(void)
@@ -57,8 +57,7 @@ static enum kiln_status open_driver(struct kiln *k, const char *device,
         }
     }
     return kiln_fail(err, KILN_E_INVALID,
-                     "device \"%s\": cpu, nvidia or nvidia:N expected",
-                     device);
+                     "device \"%s\": cpu, nvidia or nvidia:N expected", device);
 }
 
 static enum kiln_status open_stages(struct kiln *k,
@@ -82,8 +81,8 @@ static enum kiln_status open_stages(struct kiln *k,
     stage_begin(&stage, &k->timeline, "context");
     st = driver_device_get(&k->driver, ordinal, &k->device, err);
     if (!st) {
-        result = k->driver.cuDevicePrimaryCtxRetain(&k->context,
-                                                    k->device.handle);
+        result =
+            k->driver.cuDevicePrimaryCtxRetain(&k->context, k->device.handle);
         if (result) {
             k->context = NULL;
             st = driver_fail(&k->driver, result, err, "context of device %d",

@@ -30,8 +30,8 @@ static enum kiln_status from_driver(struct kiln *kiln, CUfunction function,
     enum kiln_status st = KILN_OK;
     size_t offset, size;
 
-    while (!st && !kiln->driver.cuFuncGetParamInfo(function, *count, &offset,
-                                                   &size))
+    while (!st &&
+           !kiln->driver.cuFuncGetParamInfo(function, *count, &offset, &size))
         st = add(out, count, offset, size, size == 8 ? -1 : 0, err);
     return st;
 }

@@ -19,7 +19,7 @@ enum kiln_status parameters_read(struct kiln *kiln,
 /* From PTX text: the parameter list of .entry symbol. E_NOT_FOUND when the
  * text has no such entry, E_FORMAT when its list is not understood. */
 enum kiln_status parameters_from_ptx(const char *text, const char *symbol,
-                                     struct kiln_parameter **out,
-                                     size_t *count, struct kiln_error *err);
+                                     struct kiln_parameter **out, size_t *count,
+                                     struct kiln_error *err);
 
 #endif

@@ -104,14 +104,12 @@ static const char *read_item(const char *p, struct item *item)
     }
 }
 
-static enum kiln_status place(const struct item *item, size_t *offset,
-                              int told, struct kiln_parameter **out,
-                              size_t *count, const char *symbol,
-                              struct kiln_error *err)
+static enum kiln_status place(const struct item *item, size_t *offset, int told,
+                              struct kiln_parameter **out, size_t *count,
+                              const char *symbol, struct kiln_error *err)
 {
     /* For a pointer .align tells of what it points to. */
-    size_t align =
-        item->align && !item->pointer ? item->align : item->size;
+    size_t align = item->align && !item->pointer ? item->align : item->size;
     size_t size;
     struct kiln_parameter *larger;
     int pointer = item->pointer;
@@ -135,8 +133,8 @@ static enum kiln_status place(const struct item *item, size_t *offset,
 }
 
 enum kiln_status parameters_from_ptx(const char *text, const char *symbol,
-                                     struct kiln_parameter **out,
-                                     size_t *count, struct kiln_error *err)
+                                     struct kiln_parameter **out, size_t *count,
+                                     struct kiln_error *err)
 {
     /* Compilers mark all pointers of a module or none. */
     int told = strstr(text, " .ptr ") != NULL;

@@ -69,8 +69,8 @@ enum kiln_status kiln_get_stage(const struct kiln *kiln, size_t index,
     struct kiln_stage out;
 
     if (index >= count)
-        return kiln_fail(err, KILN_E_INVALID, "stage %zu: there are %zu",
-                         index, count);
+        return kiln_fail(err, KILN_E_INVALID, "stage %zu: there are %zu", index,
+                         count);
     s = &t->stages[(t->total - count + index) % t->cap];
     out = (struct kiln_stage){.size = stage->size,
                               .name = s->name,

@@ -8,11 +8,11 @@
 #include <string.h>
 
 static const struct element_type types[] = {
-    {"i8", 1, NUMBER_SIGNED},    {"u8", 1, NUMBER_UNSIGNED},
-    {"i16", 2, NUMBER_SIGNED},   {"u16", 2, NUMBER_UNSIGNED},
-    {"i32", 4, NUMBER_SIGNED},   {"u32", 4, NUMBER_UNSIGNED},
-    {"i64", 8, NUMBER_SIGNED},   {"u64", 8, NUMBER_UNSIGNED},
-    {"f32", 4, NUMBER_FLOAT},    {"f64", 8, NUMBER_FLOAT},
+    {"i8", 1, NUMBER_SIGNED},  {"u8", 1, NUMBER_UNSIGNED},
+    {"i16", 2, NUMBER_SIGNED}, {"u16", 2, NUMBER_UNSIGNED},
+    {"i32", 4, NUMBER_SIGNED}, {"u32", 4, NUMBER_UNSIGNED},
+    {"i64", 8, NUMBER_SIGNED}, {"u64", 8, NUMBER_UNSIGNED},
+    {"f32", 4, NUMBER_FLOAT},  {"f64", 8, NUMBER_FLOAT},
 };
 
 static const struct element_type *find_type(const char *text, size_t n)
@@ -104,8 +104,7 @@ static int parse_hex(const char *text, struct argument *a, char *why,
             return -1;
         }
     if (!n || n % 2) {
-        snprintf(why, why_size, "bytes: %zu digits, two a byte are needed",
-                 n);
+        snprintf(why, why_size, "bytes: %zu digits, two a byte are needed", n);
         return -1;
     }
     a->value_size = n / 2;
@@ -162,8 +161,8 @@ static const char *find_out(const char *init)
     return found ? found + 1 : NULL;
 }
 
-static int parse_init(const char *text, size_t n, struct argument *a,
-                      char *why, size_t why_size)
+static int parse_init(const char *text, size_t n, struct argument *a, char *why,
+                      size_t why_size)
 {
     char *init = strndup(text, n);
     int bad = 0;

@@ -50,8 +50,8 @@ static enum kiln_status fill_from_file(struct run *run, size_t i, void *piece)
         (uint64_t)info.st_size != wanted)
         st = fail(run, i, KILN_E_FORMAT,
                   "%s has %llu bytes, %s[%" PRIu64 "] needs %" PRIu64,
-                  a->init_file, (unsigned long long)info.st_size,
-                  a->type->name, a->count, wanted);
+                  a->init_file, (unsigned long long)info.st_size, a->type->name,
+                  a->count, wanted);
     while (!st && done < wanted) {
         size_t n = wanted - done < PIECE ? (size_t)(wanted - done) : PIECE;
         size_t got = fread(piece, 1, n, file);
@@ -133,8 +133,7 @@ static void put_float(FILE *to, double v, int single)
     }
     for (int digits = single ? 6 : 15; digits <= most; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, v);
-        if (single ? strtof(text, NULL) == (float)v
-                   : strtod(text, NULL) == v)
+        if (single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
             break;
     }
     fputs(text, to);
@@ -255,8 +254,8 @@ static enum kiln_status drain(struct run *run, size_t i, struct sink *sink,
     if (a->out == OUT_HEAD && a->head < count)
         count = a->head;
     for (uint64_t first = 0; !st && first < count; first += per_piece) {
-        size_t n = (size_t)(count - first < per_piece ? count - first
-                                                      : per_piece);
+        size_t n =
+            (size_t)(count - first < per_piece ? count - first : per_piece);
 
         st = kiln_buffer_read(run->buffers[i], first * a->type->size, piece,
                               n * a->type->size, &run->error);

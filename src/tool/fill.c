@@ -30,8 +30,8 @@ static uint64_t random_at(uint64_t seed, uint64_t index)
                             uint##bits##_t *to)                                \
     {                                                                          \
         for (size_t i = 0; i < n; i++)                                         \
-            to[i] = (uint##bits##_t)(random_at(seed, first + i) >>             \
-                                     (64 - bits));                             \
+            to[i] =                                                            \
+                (uint##bits##_t)(random_at(seed, first + i) >> (64 - bits));   \
     }
 WHOLE(8)
 WHOLE(16)
@@ -93,8 +93,7 @@ static void fill_rand(const struct element_type *t, uint64_t seed,
         rand_64(seed, first, n, to);
 }
 
-void argument_fill(const struct argument *a, uint64_t first, size_t n,
-                   void *to)
+void argument_fill(const struct argument *a, uint64_t first, size_t n, void *to)
 {
     size_t size = a->type->size;
 

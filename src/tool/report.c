@@ -89,8 +89,9 @@ void run_report_table(const struct run *run, FILE *to)
     if (run->repeats) {
         unsigned n = run->options.repeat - 1;
 
-        fprintf(to, "repeat   %10.3f  median of %u more launches, least "
-                    "%.3f\n",
+        fprintf(to,
+                "repeat   %10.3f  median of %u more launches, least "
+                "%.3f\n",
                 run->repeats[n / 2], n, run->repeats[0]);
     }
     fputs("\n", to);
@@ -239,8 +240,9 @@ static void json_outputs(const struct run *run, FILE *to)
         const struct run_output *o = &run->outputs[i];
         const struct argument *a = &run->options.arguments[o->argument];
 
-        fprintf(to, "%s\n    {\"argument\": %zu, \"type\": \"%s\", "
-                    "\"count\": %" PRIu64 ", \"%s\": ",
+        fprintf(to,
+                "%s\n    {\"argument\": %zu, \"type\": \"%s\", "
+                "\"count\": %" PRIu64 ", \"%s\": ",
                 i ? "," : "", o->argument + 1, a->type->name, a->count,
                 what(a));
         if (a->out == OUT_FILE) {
@@ -278,8 +280,9 @@ void run_report_json(const struct run *run, enum kiln_status status, FILE *to)
         return;
     }
     if (run->repeats)
-        fprintf(to, "  \"repeat\": {\"launches\": %u, \"least_ms\": %.6f, "
-                    "\"median_ms\": %.6f},\n",
+        fprintf(to,
+                "  \"repeat\": {\"launches\": %u, \"least_ms\": %.6f, "
+                "\"median_ms\": %.6f},\n",
                 run->options.repeat, run->repeats[0],
                 run->repeats[(run->options.repeat - 1) / 2]);
     json_outputs(run, to);

@@ -41,8 +41,7 @@ void run_take_stages(struct run *run)
 {
     size_t count = kiln_stage_count(run->kiln);
 
-    for (; run->taken < count && run->stage_count < RUN_STAGES;
-         run->taken++) {
+    for (; run->taken < count && run->stage_count < RUN_STAGES; run->taken++) {
         struct run_stage *s = &run->stages[run->stage_count];
         struct kiln_stage from = {.size = sizeof from};
 
@@ -74,8 +73,7 @@ static enum kiln_status fail(struct run *run, enum kiln_status status,
 }
 
 /* The whole file, NUL behind it. */
-static enum kiln_status read_source(struct run *run, char **text,
-                                    size_t *size)
+static enum kiln_status read_source(struct run *run, char **text, size_t *size)
 {
     const char *path = run->options.file;
     FILE *file = strcmp(path, "-") ? fopen(path, "rb") : stdin;
@@ -87,12 +85,14 @@ static enum kiln_status read_source(struct run *run, char **text,
         return fail(run, KILN_E_FILE, "%s: %s", path, strerror(errno));
     if (!fstat(fileno(file), &info) && S_ISDIR(info.st_mode)) {
         fclose(file);
-        return fail(run, KILN_E_FILE, "%s: a folder, a file of CUDA or PTX "
-                                      "source expected",
+        return fail(run, KILN_E_FILE,
+                    "%s: a folder, a file of CUDA or PTX "
+                    "source expected",
                     path);
     }
     do {
-        char *larger = n + 1 < room && bytes ? bytes : realloc(bytes, room *= 2);
+        char *larger =
+            n + 1 < room && bytes ? bytes : realloc(bytes, room *= 2);
 
         if (!larger || n > SOURCE_MAX) {
             free(larger ? larger : bytes);
@@ -119,26 +119,25 @@ static enum kiln_status compile(struct run *run, const char *text, size_t size)
 {
     const struct run_options *o = &run->options;
     struct kiln_source source = {.size = sizeof source,
-                                 .name = strcmp(o->file, "-") ? o->file
-                                                              : "stdin",
+                                 .name =
+                                     strcmp(o->file, "-") ? o->file : "stdin",
                                  .text = text,
                                  .text_size = size};
-    struct kiln_compile_options options = {
-        .size = sizeof options,
-        .arch = o->arch,
-        .standard = o->standard,
-        .max_registers = o->max_registers,
-        .names = &o->kernel,
-        .name_count = 1,
-        .defines = o->defines.items,
-        .define_count = o->defines.count,
-        .include_folders = o->folders.items,
-        .include_folder_count = o->folders.count,
-        .extra = o->extra.items,
-        .extra_count = o->extra.count};
+    struct kiln_compile_options options = {.size = sizeof options,
+                                           .arch = o->arch,
+                                           .standard = o->standard,
+                                           .max_registers = o->max_registers,
+                                           .names = &o->kernel,
+                                           .name_count = 1,
+                                           .defines = o->defines.items,
+                                           .define_count = o->defines.count,
+                                           .include_folders = o->folders.items,
+                                           .include_folder_count =
+                                               o->folders.count,
+                                           .extra = o->extra.items,
+                                           .extra_count = o->extra.count};
 
-    return kiln_compile(run->kiln, &source, &options, &run->image,
-                        &run->error);
+    return kiln_compile(run->kiln, &source, &options, &run->image, &run->error);
 }
 
 static enum kiln_status make_arguments(struct run *run)
@@ -214,12 +213,10 @@ static enum kiln_status launch_all(struct run *run)
 static enum kiln_status prepare(struct run *run)
 {
     const struct run_options *o = &run->options;
-    struct kiln_open_options open = {.size = sizeof open,
-                                     .device = o->device,
-                                     .no_cache = o->no_cache};
-    struct kiln_load_options load = {.size = sizeof load,
-                                     .jit = o->jit,
-                                     .jit_count = o->jit_count};
+    struct kiln_open_options open = {
+        .size = sizeof open, .device = o->device, .no_cache = o->no_cache};
+    struct kiln_load_options load = {
+        .size = sizeof load, .jit = o->jit, .jit_count = o->jit_count};
     uint64_t start = run_clock();
     char *text = NULL;
     size_t size = 0;
@@ -242,8 +239,8 @@ static enum kiln_status prepare(struct run *run)
     free(text);
     if (!st) {
         run->step = "load";
-        st = kiln_load(run->kiln, run->image, &load, &run->library,
-                       &run->error);
+        st =
+            kiln_load(run->kiln, run->image, &load, &run->library, &run->error);
     }
     if (!st) {
         run->step = "kernel";
@@ -310,8 +307,7 @@ static void print_log(const struct run *run, enum kiln_status st)
     if (st && run->kiln && *kiln_log(run->kiln))
         log = kiln_log(run->kiln);
     if (*log)
-        fprintf(stderr, "%s%s", log,
-                log[strlen(log) - 1] == '\n' ? "" : "\n");
+        fprintf(stderr, "%s%s", log, log[strlen(log) - 1] == '\n' ? "" : "\n");
 }
 
 int run_main(int argc, char **argv)

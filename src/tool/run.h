@@ -68,7 +68,7 @@ struct run {
     size_t taken; /* of kiln's own stages */
     struct run_output *outputs;
     size_t output_count;
-    double *repeats; /* milliseconds, sorted; NULL: none */
+    double *repeats;  /* milliseconds, sorted; NULL: none */
     const char *step; /* the stage that is running, for errors */
     struct kiln_error error;
 };

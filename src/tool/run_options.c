@@ -87,8 +87,8 @@ static int three(const char *text, unsigned out[3])
 
 static int push(struct text_list *list, const char *text)
 {
-    const char **larger = realloc((void *)list->items,
-                                  (list->count + 1) * sizeof *larger);
+    const char **larger =
+        realloc((void *)list->items, (list->count + 1) * sizeof *larger);
 
     if (!larger)
         return usage("run", "out of memory");
@@ -140,8 +140,20 @@ static int add_argument(struct run_options *o, const char *text)
 }
 
 enum option_id {
-    GRID, BLOCK, SHARED, DEVICE, ARCH, MAXREG, JIT, DEFINE, FOLDER, STANDARD,
-    OPTION, REPEAT, NO_CACHE, JSON
+    GRID,
+    BLOCK,
+    SHARED,
+    DEVICE,
+    ARCH,
+    MAXREG,
+    JIT,
+    DEFINE,
+    FOLDER,
+    STANDARD,
+    OPTION,
+    REPEAT,
+    NO_CACHE,
+    JSON
 };
 
 static const struct option_row {
@@ -149,12 +161,12 @@ static const struct option_row {
     enum option_id id;
     int has_value;
 } rows[] = {
-    {"--grid", GRID, 1},     {"--block", BLOCK, 1},
-    {"--shared", SHARED, 1}, {"--device", DEVICE, 1},
-    {"--arch", ARCH, 1},     {"--maxreg", MAXREG, 1},
-    {"--jit", JIT, 1},       {"--define", DEFINE, 1},
-    {"--include", FOLDER, 1}, {"--std", STANDARD, 1},
-    {"--option", OPTION, 1}, {"--repeat", REPEAT, 1},
+    {"--grid", GRID, 1},         {"--block", BLOCK, 1},
+    {"--shared", SHARED, 1},     {"--device", DEVICE, 1},
+    {"--arch", ARCH, 1},         {"--maxreg", MAXREG, 1},
+    {"--jit", JIT, 1},           {"--define", DEFINE, 1},
+    {"--include", FOLDER, 1},    {"--std", STANDARD, 1},
+    {"--option", OPTION, 1},     {"--repeat", REPEAT, 1},
     {"--no-cache", NO_CACHE, 0}, {"--json", JSON, 0},
 };
 
@@ -165,14 +177,16 @@ static int apply(struct run_options *o, enum option_id id, char *value)
     switch (id) {
     case GRID:
         return three(value, o->shape.grid)
-                   ? usage("run", "--grid %s: X[,Y[,Z]] expected, each from "
-                                  "1 up",
+                   ? usage("run",
+                           "--grid %s: X[,Y[,Z]] expected, each from "
+                           "1 up",
                            value)
                    : 0;
     case BLOCK:
         return three(value, o->shape.block)
-                   ? usage("run", "--block %s: X[,Y[,Z]] expected, each from "
-                                  "1 up",
+                   ? usage("run",
+                           "--block %s: X[,Y[,Z]] expected, each from "
+                           "1 up",
                            value)
                    : 0;
     case SHARED:
@@ -192,8 +206,9 @@ static int apply(struct run_options *o, enum option_id id, char *value)
     case DEVICE:
         if (strcmp(value, "cpu") && strcmp(value, "nvidia") &&
             (strncmp(value, "nvidia:", 7) || whole(value + 7, 1023, &n)))
-            return usage("run", "--device %s: cpu, nvidia or nvidia:N "
-                                "expected",
+            return usage("run",
+                         "--device %s: cpu, nvidia or nvidia:N "
+                         "expected",
                          value);
         o->device = value;
         return 0;

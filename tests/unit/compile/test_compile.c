@@ -72,7 +72,8 @@ static void names_become_symbols_that_the_ptx_has(void **state)
 
 static void source_that_does_not_compile_gives_line_and_log(void **state)
 {
-    static const char bad[] = "__global__ void k(int *x)\n{\n    nonsense;\n}\n";
+    static const char bad[] =
+        "__global__ void k(int *x)\n{\n    nonsense;\n}\n";
     static const char *const names[] = {"k"};
     struct compile_result r;
     struct kiln_error err;

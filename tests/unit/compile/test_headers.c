@@ -59,8 +59,7 @@ static const char *put(struct folder *f, const char *name, const char *text)
     return path;
 }
 
-static void scan(struct folder *f, const char *text,
-                 struct header_scan *out)
+static void scan(struct folder *f, const char *text, struct header_scan *out)
 {
     const char *folders[2] = {arena_printf(&f->arena, "%s/one", f->root),
                               arena_printf(&f->arena, "%s/two", f->root)};
@@ -116,8 +115,9 @@ static void what_is_no_include_is_not_looked_up(void **state)
 {
     struct header_scan s;
 
-    scan(*state, "int include; x #include \"no\"\n#define include \"no\"\n"
-                 "#includes \"no\"\n",
+    scan(*state,
+         "int include; x #include \"no\"\n#define include \"no\"\n"
+         "#includes \"no\"\n",
          &s);
     assert_null(find(&s, "no"));
 }
@@ -186,19 +186,22 @@ static void a_macro_for_has_include_is_followed(void **state)
 {
     struct header_scan s;
 
-    scan(*state, "#define HAS(X) __has_include(X)\n#if HAS(<a>)\n#endif\n"
-                 "#define NOT_HAS(X) !HAS(X)\n",
+    scan(*state,
+         "#define HAS(X) __has_include(X)\n#if HAS(<a>)\n#endif\n"
+         "#define NOT_HAS(X) !HAS(X)\n",
          &s);
     assert_non_null(find(&s, "a"));
     /* Its argument is a parameter again: what it becomes is not known. */
     assert_true(s.opaque);
-    scan(*state, "#  define HAS( _X ) __has_include ( _X )\n"
-                 "#if HAS (\"b\")\n#endif\n",
+    scan(*state,
+         "#  define HAS( _X ) __has_include ( _X )\n"
+         "#if HAS (\"b\")\n#endif\n",
          &s);
     assert_non_null(find(&s, "b"));
     assert_false(s.opaque);
-    scan(*state, "#define HAS(X) __has_include(X)\n#undef HAS\n"
-                 "#define HAS(X) 0\n#define OTHER HAS(<c>)\n",
+    scan(*state,
+         "#define HAS(X) __has_include(X)\n#undef HAS\n"
+         "#define HAS(X) 0\n#define OTHER HAS(<c>)\n",
          &s);
     assert_non_null(find(&s, "c"));
     assert_false(s.opaque);

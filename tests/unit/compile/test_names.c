@@ -32,8 +32,14 @@ static void symbols_read_as_cxx_writes_them(void **state)
 static void what_is_not_understood_stays_as_it_is(void **state)
 {
     static const char *const symbols[] = {
-        "_Z",           "_ZN",        "_Z999999999999abc", "_Z3ab",
-        "_Z1fIDpTEEvv", "_Z1fIS_Evv", "_ZN1aIiLi",         "_Z0v",
+        "_Z",
+        "_ZN",
+        "_Z999999999999abc",
+        "_Z3ab",
+        "_Z1fIDpTEEvv",
+        "_Z1fIS_Evv",
+        "_ZN1aIiLi",
+        "_Z0v",
         "_Z1fIPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPiEvv"};
 
     (void)state;
@@ -82,9 +88,9 @@ static void kernels_are_found_in_source(void **state)
         "using namespace a;\n"
         "template <class T> struct S { T x; };\n"
         "__device__ void helper(); __global__ void seven();\n";
-    static const char *const wanted[] = {"one",       "two",     "a::three",
-                                         "a::four<...>", "a::five",
-                                         "b::c::six", "seven"};
+    static const char *const wanted[] = {"one",          "two",     "a::three",
+                                         "a::four<...>", "a::five", "b::c::six",
+                                         "seven"};
     struct arena arena = {0};
     struct name_list list = {.arena = &arena};
 

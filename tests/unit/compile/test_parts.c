@@ -64,9 +64,9 @@ static void every_spelling_of_an_option_ends_in_its_field(void **state)
 
 static void an_option_that_writes_a_file_is_refused(void **state)
 {
-    static const char *const options[] = {"-time=x", "--time=-", "-o=x",
-                                          "-save-temps", "-create-pch=x",
-                                          "-fdevice-time-trace=x"};
+    static const char *const options[] = {
+        "-time=x",     "--time=-",      "-o=x",
+        "-save-temps", "-create-pch=x", "-fdevice-time-trace=x"};
 
     (void)state;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
@@ -283,8 +283,7 @@ static void a_child_past_its_deadline_is_killed_with_its_children(void **state)
     int code = 0;
 
     (void)state;
-    assert_int_equal(process_run(argv, 200, &out, &code, &err),
-                     KILN_E_TIMEOUT);
+    assert_int_equal(process_run(argv, 200, &out, &code, &err), KILN_E_TIMEOUT);
     assert_true(clock_ns() - start < 5000000000u);
     assert_non_null(strstr(err.text, "200 ms"));
     buffer_fini(&out);
@@ -298,8 +297,7 @@ static void a_child_that_crashes_is_told_from_one_that_fails(void **state)
     int code = 0;
 
     (void)state;
-    assert_int_equal(process_run(argv, 5000, &out, &code, &err),
-                     KILN_E_LAUNCH);
+    assert_int_equal(process_run(argv, 5000, &out, &code, &err), KILN_E_LAUNCH);
     assert_non_null(strstr(err.text, "signal 11"));
     buffer_fini(&out);
 }

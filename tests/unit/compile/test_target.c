@@ -5,8 +5,8 @@
 
 #include "compile/target.h"
 
-static const int nvrtc13[] = {75,  80,  86,  87,  88,  89, 90,
-                              100, 103, 110, 120, 121};
+static const int nvrtc13[] = {75, 80,  86,  87,  88,  89,
+                              90, 100, 103, 110, 120, 121};
 enum { COUNT = sizeof nvrtc13 / sizeof *nvrtc13 };
 
 static enum kiln_status choose(const char *asked, int capability, int sass,
@@ -81,10 +81,19 @@ static void a_target_by_request_is_taken_or_refused_with_the_list(void **state)
 
 static void what_is_no_target_is_refused(void **state)
 {
-    static const char *const bad[] = {
-        "",       "sm90",     "sm_",          "sm_x",     "sm_90b",
-        "sm_90aa", "compute_", "compute_9999", "sm_-90",  "90",
-        "sm_ 90", "compute_90 ", "sm_99999999999999999999"};
+    static const char *const bad[] = {"",
+                                      "sm90",
+                                      "sm_",
+                                      "sm_x",
+                                      "sm_90b",
+                                      "sm_90aa",
+                                      "compute_",
+                                      "compute_9999",
+                                      "sm_-90",
+                                      "90",
+                                      "sm_ 90",
+                                      "compute_90 ",
+                                      "sm_99999999999999999999"};
     struct target t;
 
     (void)state;
@@ -99,8 +108,7 @@ static void a_compiler_that_tells_no_list_is_believed(void **state)
 
     (void)state;
     assert_int_equal(
-        target_choose(NULL, &device, NULL, 0, "NVRTC 11.2", &t, NULL),
-        KILN_OK);
+        target_choose(NULL, &device, NULL, 0, "NVRTC 11.2", &t, NULL), KILN_OK);
     assert_string_equal(t.name, "sm_90");
 }
 

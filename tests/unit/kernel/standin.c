@@ -214,7 +214,10 @@ static const struct {
     const char *name;
     any *entry;
 } entries[] = {
-#define E(name, function) {name, (any *)(void *)function}
+#define E(name, function)                                                      \
+    {                                                                          \
+        name, (any *)(void *)function                                          \
+    }
     E("cuInit", cuInit),
     E("cuDriverGetVersion", get_version),
     E("cuGetErrorName", error_name),

@@ -47,7 +47,9 @@ static int setup(void **state)
         return -1;
     for (int i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s", root,
-                 i == 0 ? "one" : i == 1 ? "two" : "src");
+                 i == 0   ? "one"
+                 : i == 1 ? "two"
+                          : "src");
         mkdir(path, 0755);
     }
     snprintf(path, sizeof path, "%s/cache", root);
@@ -133,8 +135,8 @@ static int child(const char *name, const char *text, const char *define,
                     : s.cache == KILN_CACHE_MISS ? MISS
                                                  : UNCACHED;
     }
-    if (state == HIT && (maps_have("libnvrtc") || maps_have("libLLVM") ||
-                         maps_have("ptxjit")))
+    if (state == HIT &&
+        (maps_have("libnvrtc") || maps_have("libLLVM") || maps_have("ptxjit")))
         state = LOADED;
     kiln_buffer_free(buffer);
     kiln_library_free(library);
@@ -174,9 +176,8 @@ static void another_option_or_source_is_a_miss(void **state)
     (void)state;
     assert_int_equal(run("k.cu", plain, "V=3", 3), MISS);
     assert_int_equal(run("k.cu", plain, "V=4", 4), MISS);
-    assert_int_equal(run("k.cu", "__global__ void k(int *x) { *x = 9; }\n",
-                         NULL, 9),
-                     MISS);
+    assert_int_equal(
+        run("k.cu", "__global__ void k(int *x) { *x = 9; }\n", NULL, 9), MISS);
 }
 
 static void the_files_own_name_is_not_in_the_key(void **state)
@@ -227,9 +228,8 @@ static void a_header_that_appears_for_has_include_is_a_miss(void **state)
 
 static void a_header_named_by_a_macro_is_never_cached(void **state)
 {
-    static const char text[] =
-        "#define H <value.h>\n#include H\n"
-        "__global__ void k(int *x) { *x = V; }\n";
+    static const char text[] = "#define H <value.h>\n#include H\n"
+                               "__global__ void k(int *x) { *x = V; }\n";
 
     (void)state;
     put("one/value.h", "#define V 5\n");

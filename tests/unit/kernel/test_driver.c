@@ -106,8 +106,7 @@ static void a_device_past_the_last_is_refused_with_their_number(void **state)
     assert_int_equal(driver_open_nvidia(&d, NULL), KILN_OK);
     assert_int_equal(driver_device_get(&d, 1, &device, NULL), KILN_OK);
     assert_string_equal(device.name, "stand-in 1");
-    assert_int_equal(driver_device_get(&d, 2, &device, &err),
-                     KILN_E_NO_DEVICE);
+    assert_int_equal(driver_device_get(&d, 2, &device, &err), KILN_E_NO_DEVICE);
     assert_non_null(strstr(err.text, "2 devices"));
     assert_int_equal(driver_device_get(&d, -1, &device, NULL),
                      KILN_E_NO_DEVICE);

@@ -106,8 +106,8 @@ static void a_right_launch_reaches_the_driver(void **state)
     assert_int_equal(kiln_synchronize(j->kiln, NULL), KILN_OK);
 }
 
-static void refused(struct job *j, const struct kiln_shape *shape,
-                    size_t count, enum kiln_status status, const char *text)
+static void refused(struct job *j, const struct kiln_shape *shape, size_t count,
+                    enum kiln_status status, const char *text)
 {
     unsigned before = launches();
 
@@ -289,8 +289,8 @@ static void source_that_is_none_is_refused_before_any_compiler(void **state)
 
 static void a_device_by_a_wrong_name_is_refused(void **state)
 {
-    static const char *const names[] = {"gpu", "nvidia:", "nvidia:x",
-                                        "nvidia:-1", "cpu:0", ""};
+    static const char *const names[] = {"gpu",       "nvidia:", "nvidia:x",
+                                        "nvidia:-1", "cpu:0",   ""};
     struct kiln *kiln;
 
     (void)state;

@@ -10,19 +10,18 @@
 #include "base/alloc.h"
 #include "kernel/parameters.h"
 
-static const char ptx[] =
-    ".version 9.0\n.target sm_90\n.address_size 64\n"
-    ".visible .entry mixed(\n"
-    "\t.param .u32 mixed_param_0, // a comment\n"
-    "\t.param .u64 .ptr .global .align 4 mixed_param_1,\n"
-    "\t.param .f64 mixed_param_2,\n"
-    "\t.param .align 8 .b8 mixed_param_3[24],\n"
-    "\t.param .u8 mixed_param_4,\n"
-    "\t.param .align 16 .b8 mixed_param_5[16]\n"
-    ")\n{\n\tret;\n}\n"
-    ".visible .entry mixed2()\n{ ret; }\n"
-    ".visible .entry bare\n{ ret; }\n"
-    ".visible .entry word(.param .u64 a) { ret; }\n";
+static const char ptx[] = ".version 9.0\n.target sm_90\n.address_size 64\n"
+                          ".visible .entry mixed(\n"
+                          "\t.param .u32 mixed_param_0, // a comment\n"
+                          "\t.param .u64 .ptr .global .align 4 mixed_param_1,\n"
+                          "\t.param .f64 mixed_param_2,\n"
+                          "\t.param .align 8 .b8 mixed_param_3[24],\n"
+                          "\t.param .u8 mixed_param_4,\n"
+                          "\t.param .align 16 .b8 mixed_param_5[16]\n"
+                          ")\n{\n\tret;\n}\n"
+                          ".visible .entry mixed2()\n{ ret; }\n"
+                          ".visible .entry bare\n{ ret; }\n"
+                          ".visible .entry word(.param .u64 a) { ret; }\n";
 
 static void offsets_sizes_and_pointers_are_read(void **state)
 {

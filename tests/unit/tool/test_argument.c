@@ -48,18 +48,43 @@ static void values_of_every_type_are_read_exactly(void **state)
 
 static void what_is_not_in_the_grammar_is_refused_with_a_reason(void **state)
 {
-    static const char *const bad[] = {
-        "",           "f32",          "f32:",         "f32:abc",
-        "f32:1x",     "i8:128",       "i8:-129",      "u8:256",
-        "u8:-1",      "i32:1.5",      "i32: 5",       "u64:18446744073709551616",
-        "x32:1",      "i32[4]",       "i32[4]:",      "i32[]:zero",
-        "i32[0]:zero", "i32[-1]:zero", "i32[4:zero",   "i32[4]zero",
-        "i32[4]:foo", "i32[4]:zero:", "i32[4]:zero:x", "i32[4]:const",
-        "i32[4]:const=", "i32[4]:const=1.5", "u8[4]:const=256",
-        "i32[4]:rand=x", "i32[4]:@",  "i32[4]:zero:@", "bytes:",
-        "bytes:0",    "bytes:0g",     "i32[4]:zero:head=",
-        "i32[99999999999999999999]:zero", "f32[18446744073709551615]:zero",
-        "i32[4]:zero:head:sum"};
+    static const char *const bad[] = {"",
+                                      "f32",
+                                      "f32:",
+                                      "f32:abc",
+                                      "f32:1x",
+                                      "i8:128",
+                                      "i8:-129",
+                                      "u8:256",
+                                      "u8:-1",
+                                      "i32:1.5",
+                                      "i32: 5",
+                                      "u64:18446744073709551616",
+                                      "x32:1",
+                                      "i32[4]",
+                                      "i32[4]:",
+                                      "i32[]:zero",
+                                      "i32[0]:zero",
+                                      "i32[-1]:zero",
+                                      "i32[4:zero",
+                                      "i32[4]zero",
+                                      "i32[4]:foo",
+                                      "i32[4]:zero:",
+                                      "i32[4]:zero:x",
+                                      "i32[4]:const",
+                                      "i32[4]:const=",
+                                      "i32[4]:const=1.5",
+                                      "u8[4]:const=256",
+                                      "i32[4]:rand=x",
+                                      "i32[4]:@",
+                                      "i32[4]:zero:@",
+                                      "bytes:",
+                                      "bytes:0",
+                                      "bytes:0g",
+                                      "i32[4]:zero:head=",
+                                      "i32[99999999999999999999]:zero",
+                                      "f32[18446744073709551615]:zero",
+                                      "i32[4]:zero:head:sum"};
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -111,8 +136,7 @@ static void paths_may_hold_colons(void **state)
         struct argument a;
         char why[256];
 
-        assert_int_equal(
-            argument_parse(cases[i].text, &a, why, sizeof why), 0);
+        assert_int_equal(argument_parse(cases[i].text, &a, why, sizeof why), 0);
         assert_true(!cases[i].in == !a.init_file);
         assert_true(!cases[i].out == !a.out_file);
         if (cases[i].in)
@@ -155,8 +179,7 @@ static void pieces_of_any_size_give_the_same_contents(void **state)
 static void random_numbers_are_splitmix64(void **state)
 {
     /* The generator's published first outputs for seed 1234567. */
-    static const uint64_t known[] = {6457827717110365317u,
-                                     3203168211198807973u,
+    static const uint64_t known[] = {6457827717110365317u, 3203168211198807973u,
                                      9817491932198370423u};
     struct argument a;
     char why[256];
@@ -164,13 +187,13 @@ static void random_numbers_are_splitmix64(void **state)
     float f[3];
 
     (void)state;
-    assert_int_equal(
-        argument_parse("u64[3]:rand=1234567", &a, why, sizeof why), 0);
+    assert_int_equal(argument_parse("u64[3]:rand=1234567", &a, why, sizeof why),
+                     0);
     argument_fill(&a, 0, 3, out);
     assert_memory_equal(out, known, sizeof out);
     argument_fini(&a);
-    assert_int_equal(
-        argument_parse("f32[3]:rand=1234567", &a, why, sizeof why), 0);
+    assert_int_equal(argument_parse("f32[3]:rand=1234567", &a, why, sizeof why),
+                     0);
     argument_fill(&a, 0, 3, f);
     for (int i = 0; i < 3; i++)
         assert_true(f[i] == (float)(known[i] >> 40) / 16777216.0f);
