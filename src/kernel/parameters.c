@@ -72,8 +72,9 @@ static enum kiln_status from_image(const struct kiln_image *image,
                                    struct kiln_error *err)
 {
     if (image->kind == KILN_IMAGE_PTX)
-        return parameters_from_ptx((const char *)image->bytes, symbol, out,
-                                   count, err);
+        return parameters_from_ptx((const char *)image->bytes,
+                                   image->compiler && *image->compiler, symbol,
+                                   out, count, err);
     return from_cubin(image, symbol, out, count, err);
 }
 

@@ -17,8 +17,11 @@ enum kiln_status parameters_read(struct kiln *kiln,
                                  struct kiln_error *err);
 
 /* From PTX text: the parameter list of .entry symbol. E_NOT_FOUND when the
- * text has no such entry, E_FORMAT when its list is not understood. */
-enum kiln_status parameters_from_ptx(const char *text, const char *symbol,
+ * text has no such entry, E_FORMAT when its list is not understood. compiled:
+ * the text is a compiler's, which marks all pointers of a module or none; a
+ * person may mark some. */
+enum kiln_status parameters_from_ptx(const char *text, int compiled,
+                                     const char *symbol,
                                      struct kiln_parameter **out, size_t *count,
                                      struct kiln_error *err);
 

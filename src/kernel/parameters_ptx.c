@@ -132,12 +132,12 @@ static enum kiln_status place(const struct item *item, size_t *offset, int told,
     return KILN_OK;
 }
 
-enum kiln_status parameters_from_ptx(const char *text, const char *symbol,
+enum kiln_status parameters_from_ptx(const char *text, int compiled,
+                                     const char *symbol,
                                      struct kiln_parameter **out, size_t *count,
                                      struct kiln_error *err)
 {
-    /* Compilers mark all pointers of a module or none. */
-    int told = strstr(text, " .ptr ") != NULL;
+    int told = compiled && strstr(text, " .ptr ") != NULL;
     const char *p = find_entry(text, symbol);
     struct kiln_parameter *list = NULL;
     size_t n = 0, offset = 0;

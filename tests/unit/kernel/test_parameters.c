@@ -31,7 +31,7 @@ static void offsets_sizes_and_pointers_are_read(void **state)
     size_t count = 0;
 
     (void)state;
-    assert_int_equal(parameters_from_ptx(ptx, "mixed", &list, &count, NULL),
+    assert_int_equal(parameters_from_ptx(ptx, 1, "mixed", &list, &count, NULL),
                      KILN_OK);
     assert_int_equal(count, 6);
     for (size_t i = 0; i < count; i++) {
@@ -52,7 +52,8 @@ static void a_kernel_without_parameters_has_none(void **state)
         size_t count = 9;
 
         assert_int_equal(
-            parameters_from_ptx(ptx, names[i], &list, &count, NULL), KILN_OK);
+            parameters_from_ptx(ptx, 1, names[i], &list, &count, NULL),
+            KILN_OK);
         assert_int_equal(count, 0);
         kiln_release(list);
     }
@@ -65,9 +66,27 @@ static void without_marks_an_eight_byte_word_may_be_either(void **state)
     size_t count = 0;
 
     (void)state;
-    assert_int_equal(parameters_from_ptx(old, "k", &list, &count, NULL),
+    assert_int_equal(parameters_from_ptx(old, 1, "k", &list, &count, NULL),
                      KILN_OK);
     assert_int_equal(list[0].pointer, -1);
+    assert_int_equal(list[1].pointer, 0);
+    kiln_release(list);
+}
+
+static void a_person_may_mark_some_pointers_and_not_others(void **state)
+{
+    static const char text[] = ".entry k(.param .u64 .ptr a, .param .u64 b) {}";
+    struct kiln_parameter *list = NULL;
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(parameters_from_ptx(text, 0, "k", &list, &count, NULL),
+                     KILN_OK);
+    assert_int_equal(list[0].pointer, 1);
+    assert_int_equal(list[1].pointer, -1);
+    kiln_release(list);
+    assert_int_equal(parameters_from_ptx(text, 1, "k", &list, &count, NULL),
+                     KILN_OK);
     assert_int_equal(list[1].pointer, 0);
     kiln_release(list);
 }
@@ -78,9 +97,9 @@ static void an_unknown_entry_is_not_found(void **state)
     size_t count;
 
     (void)state;
-    assert_int_equal(parameters_from_ptx(ptx, "mixe", &list, &count, NULL),
+    assert_int_equal(parameters_from_ptx(ptx, 1, "mixe", &list, &count, NULL),
                      KILN_E_NOT_FOUND);
-    assert_int_equal(parameters_from_ptx("", "k", &list, &count, NULL),
+    assert_int_equal(parameters_from_ptx("", 1, "k", &list, &count, NULL),
                      KILN_E_NOT_FOUND);
 }
 
@@ -99,15 +118,17 @@ static void damaged_lists_are_errors_or_shorter_lists(void **state)
         struct kiln_parameter *list;
         size_t count;
 
-        assert_int_equal(parameters_from_ptx(bad[i], "k", &list, &count, NULL),
-                         KILN_E_FORMAT);
+        assert_int_equal(
+            parameters_from_ptx(bad[i], 1, "k", &list, &count, NULL),
+            KILN_E_FORMAT);
     }
     for (size_t n = 0; n < sizeof ptx; n++) {
         struct kiln_parameter *list = NULL;
         char *copy = strndup(ptx, n);
         size_t count;
 
-        if (parameters_from_ptx(copy, "mixed", &list, &count, NULL) == KILN_OK)
+        if (parameters_from_ptx(copy, 1, "mixed", &list, &count, NULL) ==
+            KILN_OK)
             kiln_release(list);
         free(copy);
     }
@@ -119,6 +140,7 @@ int main(void)
         cmocka_unit_test(offsets_sizes_and_pointers_are_read),
         cmocka_unit_test(a_kernel_without_parameters_has_none),
         cmocka_unit_test(without_marks_an_eight_byte_word_may_be_either),
+        cmocka_unit_test(a_person_may_mark_some_pointers_and_not_others),
         cmocka_unit_test(an_unknown_entry_is_not_found),
         cmocka_unit_test(damaged_lists_are_errors_or_shorter_lists),
     };
