@@ -48,8 +48,9 @@ static int is_float_arithmetic(const struct ptx_insn *p)
 }
 
 /* Whether the kernel may run under the processor's flush modes: its f32
- * arithmetic is all .ftz, and it has no f64. Conversions from integers have
- * no subnormal on either side. */
+ * arithmetic is all .ftz, and it has no f64 and no bf16 (which goes by way of
+ * f32 and keeps subnormals). Conversions from integers have no subnormal on
+ * either side. */
 static int runs_flushed(const struct ptx_func *f)
 {
     int flushes = 0;
@@ -63,7 +64,8 @@ static int runs_flushed(const struct ptx_func *f)
             p->types[0] != PTX_F64)
             continue;
         for (int t = 0; t < p->type_count; t++) {
-            if (p->types[t] == PTX_F64)
+            if (p->types[t] == PTX_F64 || p->types[t] == PTX_BF16 ||
+                p->types[t] == PTX_BF16X2)
                 return 0;
             has_f32 |= p->types[t] == PTX_F32;
         }

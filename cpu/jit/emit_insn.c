@@ -35,7 +35,7 @@ static void lower_chunk(struct emit *e, const struct graph_insn *insn,
 
         src[n] = vector ? emit_operand_vector(e, insn, k, c, width)
                         : emit_operand_base(e, insn, k, c, width);
-        if (p->operands[k].negate)
+        if (p->operands[k].negate == 1)
             src[n] = LLVMBuildNot(e->l.b, src[n], "");
         n++;
     }
@@ -142,8 +142,9 @@ static LLVMValueRef warp_predicate(struct emit *e,
         m[c] = emit_operand_vector(e, insn, k, c, 1);
         if (insn->ptx->operands[k].negate)
             m[c] = LLVMBuildNot(e->l.b, m[c], "");
+        m[c] = emit_among(e, c, m[c]);
     }
-    bits = LLVMBuildAnd(e->l.b, emit_warp_bits(e, m), active, "");
+    bits = emit_warp_bits(e, m);
     if (kind == ABI_BARRIER_POPC)
         return lower_intrinsic(&e->l, "llvm.ctpop", types, 1, &bits, 1);
     bits = kind == ABI_BARRIER_AND
