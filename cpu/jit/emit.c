@@ -92,6 +92,12 @@ static LLVMValueRef mask_any(struct emit *e, LLVMValueRef mask)
     return LLVMBuildICmp(e->l.b, LLVMIntNE, v, LLVMConstNull(bits), "");
 }
 
+LLVMValueRef emit_among(struct emit *e, unsigned c, LLVMValueRef p)
+{
+    return LLVMBuildSelect(e->l.b, e->mask[c], p,
+                           LLVMConstNull(e->mask_type), "");
+}
+
 LLVMValueRef emit_any(struct emit *e, unsigned c)
 {
     if (!e->any[c])
@@ -322,8 +328,8 @@ static void divergent_branch(struct emit *e, const struct graph_block *b)
         LLVMValueRef p = emit_vector(e, b->guard, c);
         LLVMValueRef n = LLVMBuildNot(e->l.b, p, "");
 
-        taken[c] = LLVMBuildAnd(e->l.b, e->mask[c], b->negate ? n : p, "");
-        other[c] = LLVMBuildAnd(e->l.b, e->mask[c], b->negate ? p : n, "");
+        taken[c] = emit_among(e, c, b->negate ? n : p);
+        other[c] = emit_among(e, c, b->negate ? p : n);
     }
     store_phis(e, &b->succ[0], taken);
     store_phis(e, &b->succ[1], other);

@@ -146,6 +146,9 @@ unsigned emit_operand_bits(const struct ptx_insn *p, int k);
 
 /* --- masks --- */
 LLVMValueRef emit_any(struct emit *e, unsigned c); /* i1: chunk has lanes */
+/* The active lanes of chunk c where p holds. Not an `and`: p may be poison
+ * in other lanes, and a mask never. */
+LLVMValueRef emit_among(struct emit *e, unsigned c, LLVMValueRef p);
 LLVMValueRef emit_mask_bits(struct emit *e, LLVMValueRef mask); /* -> i32 */
 LLVMValueRef emit_warp_bits(struct emit *e, LLVMValueRef const *masks);
 

@@ -67,10 +67,9 @@ static LLVMValueRef to_shared(struct emit *e, LLVMValueRef v, int64_t add)
     if (type != narrow)
         v = LLVMBuildTrunc(e->l.b, v, narrow, "");
     v = LLVMBuildSExt(e->l.b, v, wide, "");
-    p = offset_ptr(e, e->shared, v);
-    if (!add)
-        return p;
-    return offset_ptr(e, p, k);
+    /* The scalar first: a gather can take it for its base. */
+    p = add ? offset_ptr(e, e->shared, k) : e->shared;
+    return offset_ptr(e, p, v);
 }
 
 static LLVMValueRef to_generic(struct emit *e, LLVMValueRef v, int64_t add)

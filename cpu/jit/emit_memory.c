@@ -14,10 +14,26 @@ struct access {
     const struct graph_insn *insn;
     unsigned bytes; /* of an element */
     unsigned count; /* elements a lane */
-    int is_volatile;
+    int is_strong; /* seen by other threads as it stands, each time */
     LLVMTypeRef type; /* of an element in memory */
     struct emit_address address;
 };
+
+static int is_strong(const struct ptx_insn *p)
+{
+    return ptx_has(p, PTX_MOD_VOLATILE) || ptx_has(p, PTX_MOD_RELAXED) ||
+           ptx_has(p, PTX_MOD_ACQUIRE) || ptx_has(p, PTX_MOD_RELEASE) ||
+           ptx_has(p, PTX_MOD_MMIO);
+}
+
+/* For LLVM alone: the processor keeps loads and stores in order. Vector
+ * accesses with a mask cannot be marked volatile, so that two of these
+ * around them keep them from being moved out of a loop that waits. */
+static void keep_order(struct emit *e, const struct access *a)
+{
+    if (a->is_strong)
+        LLVMBuildFence(e->l.b, LLVMAtomicOrderingAcquireRelease, 1, "");
+}
 
 static int open_access(struct emit *e, struct access *a,
                        const struct graph_insn *insn, int k)
@@ -28,7 +44,7 @@ static int open_access(struct emit *e, struct access *a,
     *a = (struct access){.insn = insn,
                          .bytes = bits / 8,
                          .count = p->vec ? p->vec : 1,
-                         .is_volatile = ptx_has(p, PTX_MOD_VOLATILE),
+                         .is_strong = is_strong(p),
                          .type = LLVMIntTypeInContext(e->l.ctx, bits)};
     if (p->type_count != 1 || bits < 8 || bits > 64 || a->count > 4) {
         emit_refuse(e, p, NULL);
@@ -76,7 +92,7 @@ static LLVMValueRef scalar_load(struct emit *e, const struct access *a,
         LLVMBuildLoad2(e->l.b, a->type, element_ptr(e, a, p, j), "");
 
     LLVMSetAlignment(v, a->bytes);
-    LLVMSetVolatile(v, a->is_volatile);
+    LLVMSetVolatile(v, a->is_strong);
     return v;
 }
 
@@ -218,7 +234,7 @@ static void wide_load(struct emit *e, const struct access *a,
             LLVMBuildLoad2(e->l.b, type, a->address.ptr[c], "");
 
         LLVMSetAlignment(v, a->bytes);
-        LLVMSetVolatile(v, a->is_volatile);
+        LLVMSetVolatile(v, a->is_strong);
         for (unsigned j = 0; j < a->count; j++)
             got[j][c] = pick(e, v, j, a->count);
     }
@@ -277,6 +293,7 @@ void emit_load(struct emit *e, const struct graph_insn *insn)
 
     if (open_access(e, &a, insn, 1))
         return;
+    keep_order(e, &a);
     scalar = a.address.shape.kind == SHAPE_UNIFORM ||
              (a.address.shape.kind == SHAPE_STRIDED &&
               !a.address.shape.stride);
@@ -287,6 +304,7 @@ void emit_load(struct emit *e, const struct graph_insn *insn)
             if (value != GRAPH_NONE)
                 load_scalars(e, &a, j, value);
         }
+        keep_order(e, &a);
         return;
     }
     contiguous = a.count == 1 && a.address.shape.kind == SHAPE_STRIDED &&
@@ -298,6 +316,7 @@ void emit_load(struct emit *e, const struct graph_insn *insn)
         choose_load(e, &a, got);
     else
         each_lane_load(e, &a, got);
+    keep_order(e, &a);
     for (unsigned j = 0; j < a.count; j++) {
         int value = emit_dst(insn, 0, (int)j);
         LLVMValueRef made[EMIT_MAX_CHUNKS];
@@ -359,7 +378,7 @@ static void scalar_store(struct emit *e, const struct access *a,
     LLVMValueRef st = LLVMBuildStore(e->l.b, v, element_ptr(e, a, p, j));
 
     LLVMSetAlignment(st, a->bytes);
-    LLVMSetVolatile(st, a->is_volatile);
+    LLVMSetVolatile(st, a->is_strong);
 }
 
 /* All lanes to one address: one of them is seen, here the highest. */
@@ -454,7 +473,7 @@ static void choose_store(struct emit *e, const struct access *a,
                                          a->address.ptr[c]);
 
         LLVMSetAlignment(st, a->bytes);
-        LLVMSetVolatile(st, a->is_volatile);
+        LLVMSetVolatile(st, a->is_strong);
     }
     LLVMBuildBr(e->l.b, join);
     LLVMPositionBuilderAtEnd(e->l.b, slow);
@@ -463,33 +482,38 @@ static void choose_store(struct emit *e, const struct access *a,
     LLVMPositionBuilderAtEnd(e->l.b, join);
 }
 
-void emit_store(struct emit *e, const struct graph_insn *insn)
+static void store_lanes(struct emit *e, const struct access *a)
 {
     LLVMValueRef v[4][EMIT_MAX_CHUNKS];
+
+    for (unsigned c = 0; c < e->chunks; c++)
+        for (unsigned j = 0; j < a->count; j++)
+            v[j][c] = narrow(e, a,
+                             emit_element_vector(e, a->insn, 1, (int)j, c,
+                                                 a->bytes * 8));
+    if (a->count == 1 && a->address.shape.kind == SHAPE_STRIDED &&
+        a->address.shape.stride == (int64_t)a->bytes)
+        for (unsigned c = 0; c < e->chunks; c++)
+            emit_masked_store(e, v[0][c], a->address.ptr[c], e->mask[c],
+                              a->bytes);
+    else if (is_wide(a))
+        choose_store(e, a, v);
+    else
+        each_lane_store(e, a, v);
+}
+
+void emit_store(struct emit *e, const struct graph_insn *insn)
+{
     struct access a;
 
     if (open_access(e, &a, insn, 0))
         return;
-    if (a.address.shape.kind == SHAPE_UNIFORM) {
+    keep_order(e, &a);
+    if (a.address.shape.kind == SHAPE_UNIFORM)
         store_uniform(e, &a);
-        return;
-    }
-    if (a.address.shape.kind == SHAPE_STRIDED && !a.address.shape.stride) {
+    else if (a.address.shape.kind == SHAPE_STRIDED && !a.address.shape.stride)
         store_chunks(e, &a);
-        return;
-    }
-    for (unsigned c = 0; c < e->chunks; c++)
-        for (unsigned j = 0; j < a.count; j++)
-            v[j][c] = narrow(e, &a,
-                             emit_element_vector(e, insn, 1, (int)j, c,
-                                                 a.bytes * 8));
-    if (a.count == 1 && a.address.shape.kind == SHAPE_STRIDED &&
-        a.address.shape.stride == (int64_t)a.bytes)
-        for (unsigned c = 0; c < e->chunks; c++)
-            emit_masked_store(e, v[0][c], a.address.ptr[c], e->mask[c],
-                              a.bytes);
-    else if (is_wide(&a))
-        choose_store(e, &a, v);
     else
-        each_lane_store(e, &a, v);
+        store_lanes(e, &a);
+    keep_order(e, &a);
 }

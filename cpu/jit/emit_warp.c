@@ -185,12 +185,29 @@ static LLVMValueRef predicate_bits(struct emit *e,
             p = LLVMBuildNot(e->l.b, p, "");
         return LLVMBuildSelect(e->l.b, p, active, emit_const(e, 32, 0), "");
     }
-    for (unsigned c = 0; c < e->chunks; c++)
-        m[c] = emit_operand_vector(e, insn, k, c, 1);
+    for (unsigned c = 0; c < e->chunks; c++) {
+        p = emit_operand_vector(e, insn, k, c, 1);
+        if (negate)
+            p = LLVMBuildNot(e->l.b, p, "");
+        m[c] = emit_among(e, c, p);
+    }
     bits = emit_warp_bits(e, m);
-    if (negate)
-        bits = LLVMBuildNot(e->l.b, bits, "");
     return LLVMBuildAnd(e->l.b, bits, active, "");
+}
+
+/* Lane by lane: is the membermask the same for the whole warp? */
+static int has_groups(struct emit *e, const struct graph_insn *insn, int k)
+{
+    return k < insn->ptx->operand_count &&
+           graph_operand_shape(e->g, insn, k, e->at).kind != SHAPE_UNIFORM;
+}
+
+/* The active lanes among each lane's members, chunk c. */
+static LLVMValueRef group(struct emit *e, const struct graph_insn *insn,
+                          int k, unsigned c)
+{
+    return LLVMBuildAnd(e->l.b, emit_splat(e, emit_warp_bits(e, e->mask)),
+                        emit_operand_vector(e, insn, k, c, 32), "");
 }
 
 /* The active lanes among the members (operand k, if there is one). */
@@ -218,34 +235,59 @@ static void define_uniform(struct emit *e, int value, LLVMValueRef v)
     emit_define(e, value, made);
 }
 
-void emit_vote(struct emit *e, const struct graph_insn *insn)
+/* What the lanes `in` vote where those of `yes` among them say yes: i32s, or
+ * vectors of them. NULL: no such vote. */
+static LLVMValueRef outcome(struct emit *e, enum ptx_sub sub, LLVMValueRef yes,
+                            LLVMValueRef in)
 {
-    const struct ptx_insn *p = insn->ptx;
-    LLVMValueRef in = members(e, insn, 2), yes, made;
-    LLVMValueRef zero = emit_const(e, 32, 0);
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(in));
 
-    yes = predicate_bits(e, insn, 1, in);
-    switch (p->sub) {
+    switch (sub) {
     case PTX_SUB_BALLOT:
-        made = yes;
-        break;
+        return yes;
     case PTX_SUB_ALL:
-        made = LLVMBuildICmp(e->l.b, LLVMIntEQ, yes, in, "");
-        break;
+        return LLVMBuildICmp(e->l.b, LLVMIntEQ, yes, in, "");
     case PTX_SUB_ANY:
-        made = LLVMBuildICmp(e->l.b, LLVMIntNE, yes, zero, "");
-        break;
+        return LLVMBuildICmp(e->l.b, LLVMIntNE, yes, zero, "");
     case PTX_SUB_UNI:
-        made = LLVMBuildOr(e->l.b,
+        return LLVMBuildOr(e->l.b,
                            LLVMBuildICmp(e->l.b, LLVMIntEQ, yes, in, ""),
                            LLVMBuildICmp(e->l.b, LLVMIntEQ, yes, zero, ""),
                            "");
-        break;
     default:
-        emit_refuse(e, p, NULL);
+        return NULL;
+    }
+}
+
+void emit_vote(struct emit *e, const struct graph_insn *insn)
+{
+    const struct ptx_insn *p = insn->ptx;
+    LLVMValueRef yes, made[EMIT_MAX_CHUNKS];
+
+    if (!has_groups(e, insn, 2)) {
+        LLVMValueRef in = members(e, insn, 2);
+
+        yes = predicate_bits(e, insn, 1, in);
+        made[0] = outcome(e, p->sub, yes, in);
+        if (made[0])
+            define_uniform(e, insn->val[0], made[0]);
+        else
+            emit_refuse(e, p, NULL);
         return;
     }
-    define_uniform(e, insn->val[0], made);
+    yes = predicate_bits(e, insn, 1, emit_warp_bits(e, e->mask));
+    for (unsigned c = 0; c < e->chunks; c++) {
+        LLVMValueRef in = group(e, insn, 2, c);
+
+        made[c] = outcome(
+            e, p->sub, LLVMBuildAnd(e->l.b, emit_splat(e, yes), in, ""), in);
+        if (!made[c]) {
+            emit_refuse(e, p, NULL);
+            return;
+        }
+    }
+    if (insn->val[0] != GRAPH_NONE)
+        emit_define_vectors(e, insn->val[0], made);
 }
 
 void emit_activemask(struct emit *e, const struct graph_insn *insn)
@@ -278,25 +320,29 @@ static LLVMValueRef reduce_two(struct emit *e, const struct ptx_insn *p,
     }
 }
 
-void emit_redux(struct emit *e, const struct graph_insn *insn)
+static uint32_t identity(const struct ptx_insn *p)
+{
+    int is_signed = ptx_type_class(p->types[0]) == PTX_CLASS_SINT;
+
+    switch (p->sub) {
+    case PTX_SUB_AND:
+        return UINT32_MAX;
+    case PTX_SUB_MIN:
+        return is_signed ? INT32_MAX : UINT32_MAX;
+    case PTX_SUB_MAX:
+        return is_signed ? (uint32_t)INT32_MIN : 0;
+    default:
+        return 0;
+    }
+}
+
+/* One membermask: the members' values, then a tree over them. */
+static void reduce_warp(struct emit *e, const struct graph_insn *insn)
 {
     const struct ptx_insn *p = insn->ptx;
-    int is_signed = ptx_type_class(p->types[0]) == PTX_CLASS_SINT;
     LLVMValueRef in = members(e, insn, 2), all = NULL, none;
-    uint32_t identity = 0;
 
-    if (ptx_type_bits(p->types[0]) != 32 ||
-        ptx_type_class(p->types[0]) == PTX_CLASS_FLOAT) {
-        emit_refuse(e, p, NULL);
-        return;
-    }
-    if (p->sub == PTX_SUB_AND)
-        identity = UINT32_MAX;
-    if (p->sub == PTX_SUB_MIN)
-        identity = is_signed ? INT32_MAX : UINT32_MAX;
-    if (p->sub == PTX_SUB_MAX && is_signed)
-        identity = (uint32_t)INT32_MIN;
-    none = emit_splat(e, emit_const(e, 32, identity));
+    none = emit_splat(e, emit_const(e, 32, identity(p)));
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMTypeRef bits = LLVMIntTypeInContext(e->l.ctx, e->lanes);
         LLVMValueRef m = LLVMBuildLShr(
@@ -323,49 +369,94 @@ void emit_redux(struct emit *e, const struct graph_insn *insn)
                                            ""));
 }
 
+/* Lane i of the warp's vectors v. */
+static LLVMValueRef lane_of(struct emit *e, const LLVMValueRef *v, unsigned i)
+{
+    return LLVMBuildExtractElement(e->l.b, v[i / e->lanes],
+                                   emit_const(e, 32, i % e->lanes), "");
+}
+
+/* A membermask a lane: every lane's value to those that count it in. */
+static void reduce_groups(struct emit *e, const struct graph_insn *insn)
+{
+    const struct ptx_insn *p = insn->ptx;
+    LLVMValueRef v[EMIT_MAX_CHUNKS], in[EMIT_MAX_CHUNKS];
+    LLVMValueRef all[EMIT_MAX_CHUNKS];
+    LLVMValueRef none = emit_splat(e, emit_const(e, 32, identity(p)));
+
+    for (unsigned c = 0; c < e->chunks; c++) {
+        v[c] = emit_operand_vector(e, insn, 1, c, 32);
+        in[c] = group(e, insn, 2, c);
+        all[c] = none;
+    }
+    for (unsigned i = 0; i < 32; i++) {
+        LLVMValueRef x = emit_splat(e, lane_of(e, v, i));
+        LLVMValueRef bit = emit_splat(e, emit_const(e, 32, 1u << i));
+
+        for (unsigned c = 0; c < e->chunks; c++) {
+            LLVMValueRef t = LLVMBuildAnd(e->l.b, in[c], bit, "");
+
+            t = LLVMBuildICmp(e->l.b, LLVMIntNE, t,
+                              LLVMConstNull(LLVMTypeOf(t)), "");
+            all[c] = reduce_two(e, p, all[c],
+                                LLVMBuildSelect(e->l.b, t, x, none, ""));
+        }
+    }
+    if (insn->val[0] != GRAPH_NONE)
+        emit_define_vectors(e, insn->val[0], all);
+}
+
+void emit_redux(struct emit *e, const struct graph_insn *insn)
+{
+    const struct ptx_insn *p = insn->ptx;
+
+    if (ptx_type_bits(p->types[0]) != 32 ||
+        ptx_type_class(p->types[0]) == PTX_CLASS_FLOAT)
+        emit_refuse(e, p, NULL);
+    else if (has_groups(e, insn, 2))
+        reduce_groups(e, insn);
+    else
+        reduce_warp(e, insn);
+}
+
 /* --- match.sync: every lane's value against the warp's, one by one --- */
 
 void emit_match(struct emit *e, const struct graph_insn *insn)
 {
     const struct ptx_insn *p = insn->ptx;
     unsigned bits = ptx_type_bits(p->types[0]);
-    int k = p->dst_count, all = p->sub == PTX_SUB_ALL;
-    LLVMValueRef in = members(e, insn, k + 1), zero = emit_const(e, 32, 0);
-    LLVMValueRef v[EMIT_MAX_CHUNKS], out[EMIT_MAX_CHUNKS], same = NULL;
+    int k = p->dst_count, pred = GRAPH_NONE;
+    LLVMValueRef v[EMIT_MAX_CHUNKS], in[EMIT_MAX_CHUNKS];
+    LLVMValueRef out[EMIT_MAX_CHUNKS], same[EMIT_MAX_CHUNKS];
 
     for (unsigned c = 0; c < e->chunks; c++) {
         v[c] = emit_operand_vector(e, insn, k, c, bits);
+        in[c] = group(e, insn, k + 1, c);
         out[c] = LLVMConstNull(emit_vec(e, e->i32));
     }
     for (unsigned i = 0; i < 32; i++) {
-        LLVMValueRef x = LLVMBuildExtractElement(
-            e->l.b, v[i / e->lanes], emit_const(e, 32, i % e->lanes), "");
-        LLVMValueRef bit = LLVMBuildAnd(e->l.b, in,
-                                        emit_const(e, 32, 1u << i), "");
-        LLVMValueRef wide = emit_splat(e, bit), one = emit_splat(e, x);
+        LLVMValueRef x = emit_splat(e, lane_of(e, v, i));
+        LLVMValueRef bit = emit_splat(e, emit_const(e, 32, 1u << i));
 
         for (unsigned c = 0; c < e->chunks; c++) {
-            LLVMValueRef eq =
-                LLVMBuildICmp(e->l.b, LLVMIntEQ, v[c], one, "");
+            LLVMValueRef eq = LLVMBuildICmp(e->l.b, LLVMIntEQ, v[c], x, "");
 
-            eq = LLVMBuildSelect(e->l.b, eq, wide,
+            eq = LLVMBuildSelect(e->l.b, eq, bit,
                                  LLVMConstNull(emit_vec(e, e->i32)), "");
             out[c] = LLVMBuildOr(e->l.b, out[c], eq, "");
         }
     }
-    if (!all) {
-        if (insn->val[0] != GRAPH_NONE)
-            emit_define_vectors(e, insn->val[0], out);
-        return;
+    for (unsigned c = 0; c < e->chunks; c++) {
+        out[c] = LLVMBuildAnd(e->l.b, out[c], in[c], "");
+        same[c] = LLVMBuildICmp(e->l.b, LLVMIntEQ, out[c], in[c], "");
+        if (p->sub == PTX_SUB_ALL)
+            out[c] = LLVMBuildSelect(e->l.b, same[c], out[c],
+                                     LLVMConstNull(LLVMTypeOf(out[c])), "");
     }
-    /* All members hold one value: each member's matches are all members. */
-    for (unsigned c = 0; c < e->chunks; c++)
-        out[c] = LLVMBuildICmp(e->l.b, LLVMIntEQ, out[c], emit_splat(e, in),
-                               "");
-    same = LLVMBuildAnd(e->l.b, emit_warp_bits(e, out), in, "");
-    same = LLVMBuildICmp(e->l.b, LLVMIntEQ, same, in, "");
-    define_uniform(e, insn->val[0],
-                   LLVMBuildSelect(e->l.b, same, in, zero, ""));
+    if (insn->val[0] != GRAPH_NONE)
+        emit_define_vectors(e, insn->val[0], out);
     if (p->has_pair && p->dst_count > 1)
-        define_uniform(e, insn->val[1], same);
+        pred = insn->val[1];
+    if (pred != GRAPH_NONE)
+        emit_define_vectors(e, pred, same);
 }

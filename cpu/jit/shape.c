@@ -257,6 +257,9 @@ static uint64_t result_max(const struct graph *g,
     uint64_t a = 0, b = 0, c = 0, r;
     int fails = 0;
 
+    for (int t = 0; t < p->type_count; t++)
+        if (!is_index_type(p->types[t]))
+            return UINT64_MAX; /* other bits than the operands' */
     if (p->operand_count > 1)
         a = operand_max(g, insn, 1);
     if (p->operand_count > 2)
@@ -348,6 +351,12 @@ static struct graph_shape linear_shape(const struct graph *g,
     return r;
 }
 
+/* Uniform stays so, anything else may differ between lanes. */
+static struct graph_shape flat_or_varying(struct graph_shape s)
+{
+    return s.kind == SHAPE_UNIFORM || s.kind == SHAPE_BOTTOM ? s : varying;
+}
+
 /* Loads: as regular as their address; other memory and warp operations. */
 static struct graph_shape effect_shape(const struct graph *g,
                                        const struct graph_insn *insn,
@@ -361,17 +370,22 @@ static struct graph_shape effect_shape(const struct graph *g,
     case PTX_OP_LDU:
         s = graph_operand_shape(g, insn, 1, block);
         return s.kind == SHAPE_BOTTOM ? s : flat(s);
-    case PTX_OP_ACTIVEMASK:
     case PTX_OP_VOTE:
     case PTX_OP_REDUX:
+        /* Groups of lanes, each with a membermask of its own, may come here
+         * together. */
+        return p->operand_count > 2
+                   ? flat_or_varying(graph_operand_shape(g, insn, 2, block))
+                   : uniform;
+    case PTX_OP_ACTIVEMASK:
     case PTX_OP_BAR:
     case PTX_OP_BARRIER:
         return uniform;
     case PTX_OP_SHFL:
         if (dst > 0)
             return varying;
-        s = graph_operand_shape(g, insn, p->dst_count, block);
-        return s.kind == SHAPE_UNIFORM || s.kind == SHAPE_BOTTOM ? s : varying;
+        return flat_or_varying(
+            graph_operand_shape(g, insn, p->dst_count, block));
     default:
         return varying;
     }

@@ -53,7 +53,7 @@ class Kernel:
         self.lines = []
         self.decls = []
         self.count = 0
-        self.budget = self.r.choice([12, 25, 40, 60])
+        self.budget = self.r.choice([8, 12, 20, 35])
         self.labels = []  # forward labels still to be placed: (name, depth)
         self.has_float = self.r.random() < 0.7
         self.has_wide = self.r.random() < 0.6
