@@ -26,9 +26,11 @@ static int try_beside(const char *file, char *path, size_t size)
         return 0;
     *slash = '\0';
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        int n = snprintf(path, size, "%s/%s/%s", real, folders[i], cpu_driver);
+        char tried[PATH_MAX + 64], found[PATH_MAX];
 
-        if (n > 0 && (size_t)n < size && !access(path, R_OK))
+        snprintf(tried, sizeof tried, "%s/%s/%s", real, folders[i], cpu_driver);
+        if (realpath(tried, found) && !access(found, R_OK) &&
+            snprintf(path, size, "%s", found) < (int)size)
             return 1;
     }
     return 0;
