@@ -12,6 +12,14 @@ n=1048576
 out=$(mktemp "${TMPDIR:-/tmp}/kiln-saxpy-XXXXXX")
 trap 'rm -f "$out"' EXIT
 
+# Without a home there is no cache to hit the second time: use one here.
+if [ -z "${HOME:-}${XDG_CACHE_HOME:-}${KILN_CACHE_DIR:-}" ]; then
+    KILN_CACHE_DIR=$(cd "$build" && pwd)/cache
+    export KILN_CACHE_DIR
+    mkdir -p "$KILN_CACHE_DIR"
+    echo "HOME is not set: the cache is $KILN_CACHE_DIR"
+fi
+
 set -- run examples/saxpy.cu saxpy --device cpu --grid 4096 --block 256 \
     f32:2 "f32[$n]:iota" "f32[$n]:const=1:@$out" "i32:$n"
 echo "\$ kiln $*"
