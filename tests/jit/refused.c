@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the CPU device does not run is refused when it is loaded, with the
+ * line and the instruction; nothing of it crashes the compiler.
+ */
+#include "../api/api.h"
+#include "cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The log of a load that must fail. */
+static void refuse(const char *name, const char *body, const char *says)
+{
+    char *text = whole_kernel(body, 0), log[4096] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+                              CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)sizeof log};
+    CUmodule module = NULL;
+    CUresult r = cuModuleLoadDataEx(&module, text, 2, options, values);
+
+    CHECK_SAYS(r != CUDA_SUCCESS, "%s: is refused", name);
+    CHECK_SAYS(strstr(log, says) != NULL, "%s: the log says \"%s\": %s", name,
+               says, log);
+    if (!r)
+        cuModuleUnload(module);
+    free(text);
+}
+
+void run_refused(void)
+{
+    /* Bodies start at line 21. */
+    refuse("a loop with two entries",
+           "setp.lt.u32 %p1, %t, 5;\n"
+           "@%p1 bra Y;\n"
+           "X: add.u32 %r1, %r1, 1;\n"
+           "Y: add.u32 %r1, %r1, 2;\n"
+           "setp.lt.u32 %p2, %r1, 100;\n"
+           "@%p2 bra X;\n"
+           "ret;\n",
+           "line 24: a loop with more than one entry");
+    refuse("an instruction that the CPU has not",
+           "mov.u32 %r1, 1;\n"
+           "tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];\n"
+           "ret;\n",
+           "line 22: tex.1d.v4.s32.s32");
+}
