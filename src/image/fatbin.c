@@ -122,12 +122,10 @@ static enum kiln_status read_blocks(const unsigned char *at, uint32_t options,
 }
 
 /* Sizes of the payload, stored and plain. */
-static enum kiln_status read_payload(const unsigned char *at, uint64_t stored,
-                                     uint32_t packed, uint64_t plain,
-                                     struct fatbin_entry *e,
-                                     struct kiln_error *err)
+static enum kiln_status read_sizes(uint64_t stored, uint32_t packed,
+                                   uint64_t plain, struct fatbin_entry *e,
+                                   struct kiln_error *err)
 {
-    e->payload = at + e->header_size;
     e->payload_size = packed ? packed : stored;
     e->packing = packing_of(e->kind, e->flags, packed);
     if (packed > stored)
@@ -136,32 +134,24 @@ static enum kiln_status read_payload(const unsigned char *at, uint64_t stored,
                          "compressed, %llu stored",
                          e->index, (unsigned long long)e->offset, packed,
                          (unsigned long long)stored);
-    if (e->packing == FATBIN_PLAIN && e->kind == FATBIN_PTX)
-        while (e->payload_size && !e->payload[e->payload_size - 1])
-            e->payload_size--;
     e->plain_size = e->packing == FATBIN_PLAIN ? e->payload_size : plain;
     return KILN_OK;
 }
 
-enum kiln_status fatbin_next(struct fatbin *fatbin, struct fatbin_entry *entry,
-                             int *more, struct kiln_error *err)
+enum kiln_status fatbin_entry_header(const void *bytes, size_t have,
+                                     uint64_t left, struct fatbin_entry *entry,
+                                     uint64_t *stored, struct kiln_error *err)
 {
-    const unsigned char *at = fatbin->bytes + fatbin->next;
-    uint64_t left = fatbin->size - fatbin->next, stored, plain;
+    struct fatbin_entry e = {.offset = entry->offset, .index = entry->index};
+    struct cursor c = cursor_of(bytes, have);
     uint32_t packed, options, ident, ident_size;
-    struct cursor c = cursor_of(at, (size_t)left);
-    struct fatbin_entry e = {.offset = fatbin->next, .index = fatbin->index};
     enum kiln_status st;
+    uint64_t plain;
 
-    if (!left) {
-        *more = 0;
-        return KILN_OK;
-    }
-    fatbin->next = fatbin->size; /* after damage there is no next */
     e.kind = cursor_u16(&c);
     cursor_u16(&c);
     e.header_size = cursor_u32(&c);
-    stored = cursor_u64(&c);
+    *stored = cursor_u64(&c);
     packed = cursor_u32(&c);
     options = cursor_u32(&c);
     e.minor = cursor_u16(&c);
@@ -179,18 +169,44 @@ enum kiln_status fatbin_next(struct fatbin *fatbin, struct fatbin_entry *entry,
                          e.index, (unsigned long long)e.offset,
                          (unsigned long long)left, FATBIN_ENTRY);
     if (e.header_size < FATBIN_ENTRY || e.header_size > left ||
-        stored > left - e.header_size)
+        *stored > left - e.header_size)
         return kiln_fail(err, KILN_E_FORMAT,
                          "fat binary: entry %u at 0x%llx: header of %u and "
                          "payload of %llu bytes, %llu left",
                          e.index, (unsigned long long)e.offset, e.header_size,
-                         (unsigned long long)stored, (unsigned long long)left);
+                         (unsigned long long)*stored, (unsigned long long)left);
     e.variant = variant_of(e.flags);
-    st = read_payload(at, stored, packed, plain, &e, err);
-    if (!st)
-        st = read_blocks(at, options, ident, ident_size, &e, err);
+    st = read_sizes(*stored, packed, plain, &e, err);
+    if (!st && e.header_size <= have)
+        st = read_blocks(bytes, options, ident, ident_size, &e, err);
     if (st)
         return st;
+    *entry = e;
+    return KILN_OK;
+}
+
+enum kiln_status fatbin_next(struct fatbin *fatbin, struct fatbin_entry *entry,
+                             int *more, struct kiln_error *err)
+{
+    const unsigned char *at = fatbin->bytes + fatbin->next;
+    uint64_t left = fatbin->size - fatbin->next, stored;
+    struct fatbin_entry e = {.offset = fatbin->next, .index = fatbin->index};
+    enum kiln_status st;
+
+    if (!left) {
+        *more = 0;
+        return KILN_OK;
+    }
+    fatbin->next = fatbin->size; /* after damage there is no next */
+    st = fatbin_entry_header(at, (size_t)left, left, &e, &stored, err);
+    if (st)
+        return st;
+    e.payload = at + e.header_size;
+    if (e.packing == FATBIN_PLAIN && e.kind == FATBIN_PTX) {
+        while (e.payload_size && !e.payload[e.payload_size - 1])
+            e.payload_size--;
+        e.plain_size = e.payload_size;
+    }
     fatbin->next = e.offset + e.header_size + stored;
     fatbin->index++;
     *entry = e;

@@ -79,6 +79,14 @@ enum kiln_status fatbin_open(const void *bytes, size_t size, struct fatbin *out,
  * at damage, after which there is no next. */
 enum kiln_status fatbin_next(struct fatbin *fatbin, struct fatbin_entry *entry,
                              int *more, struct kiln_error *err);
+/* One entry by the `have` first bytes of it, `left` bytes of the container
+ * being left from there on: for readers that do not hold the payload. The
+ * caller sets offset and index. payload is NULL, plain PTX still has its
+ * padding, and options and identifier are NULL where header_size is above
+ * `have`. *stored is what follows the header. */
+enum kiln_status fatbin_entry_header(const void *bytes, size_t have,
+                                     uint64_t left, struct fatbin_entry *entry,
+                                     uint64_t *stored, struct kiln_error *err);
 /* All entries at once, in the arena. */
 enum kiln_status fatbin_list(struct fatbin *fatbin, struct arena *arena,
                              struct fatbin_entry **entries, size_t *count,

@@ -14,7 +14,16 @@
 #include "base/file.h"
 #include "image/cubin.h"
 #include "image/ptx_header.h"
-#include "kernel/handle.h"
+
+void file_give(void *to, const void *from, size_t size)
+{
+    size_t room;
+
+    memcpy(&room, to, sizeof room);
+    if (room > sizeof room)
+        memcpy((char *)to + sizeof room, (const char *)from + sizeof room,
+               (room < size ? room : size) - sizeof room);
+}
 
 static const uint64_t PIPE_LIMIT = (uint64_t)4 << 30;
 
@@ -344,8 +353,7 @@ enum kiln_status kiln_file_container(const struct kiln_file *file,
     if (index >= file->container_count)
         return kiln_fail(err, KILN_E_INVALID, "%s: container %zu of %zu",
                          file->name, index, file->container_count);
-    options_write(container, &file->containers[index],
-                  sizeof file->containers[index]);
+    FILE_GIVE(container, file->containers[index]);
     return KILN_OK;
 }
 
@@ -361,8 +369,7 @@ enum kiln_status kiln_file_entry(const struct kiln_file *file, size_t index,
     if (index >= file->entry_count)
         return kiln_fail(err, KILN_E_INVALID, "%s: entry %zu of %zu",
                          file->name, index, file->entry_count);
-    options_write(entry, &file->entries[index].shown,
-                  sizeof file->entries[index].shown);
+    FILE_GIVE(entry, file->entries[index].shown);
     return KILN_OK;
 }
 

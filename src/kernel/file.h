@@ -32,6 +32,11 @@ struct kiln_file {
     size_t entry_count, entry_cap;
 };
 
+/* One of our option structs into the caller's, which may be shorter or
+ * longer; the caller's size stays. */
+#define FILE_GIVE(to, from) file_give((to), &(from), sizeof(from))
+void file_give(void *to, const void *from, size_t size);
+
 /* The payload of an entry, unpacked. cap: the plain size at most, 0: the
  * reader's own limit. */
 enum kiln_status file_unpack(const struct kiln_file *file, size_t index,

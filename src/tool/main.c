@@ -13,6 +13,10 @@ static const struct {
     const char *help;
 } commands[] = {
     {"run", run_main, "compile, load and launch one kernel", run_help},
+    {"inspect", inspect_main, "list the device code in files", inspect_help},
+    {"explain", explain_main, "say what a device takes of a file, and why",
+     explain_help},
+    {"pack", pack_main, "write a fat binary", pack_help},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

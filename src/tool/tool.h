@@ -14,6 +14,12 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 /* argv[0] is the command's name. */
 int run_main(int argc, char **argv);
 extern const char run_help[];
+int inspect_main(int argc, char **argv);
+extern const char inspect_help[];
+int explain_main(int argc, char **argv);
+extern const char explain_help[];
+int pack_main(int argc, char **argv);
+extern const char pack_help[];
 
 /* "kiln COMMAND: ..." on standard error; returns EXIT_USAGE. */
 int usage(const char *command, const char *format, ...)

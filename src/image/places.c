@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sections by offset and archive members, read through the scan's callback.
+ */
+#include "image/places.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names of more than this are not worth their memory. */
+enum { NAMES_MAX = 1 << 22 };
+
+static int by_offset(const void *a, const void *b)
+{
+    uint64_t x = ((const struct elf_place *)a)->offset;
+    uint64_t y = ((const struct elf_place *)b)->offset;
+
+    return (x > y) - (x < y);
+}
+
+static int inside(uint64_t offset, uint64_t n, uint64_t size)
+{
+    return offset <= size && n <= size - offset;
+}
+
+/* The section headers in the arena; count 0 where they make no sense. */
+static enum kiln_status read_table(const struct image_source *source,
+                                   uint64_t base, uint64_t size,
+                                   struct arena *arena, Elf64_Ehdr *h,
+                                   Elf64_Shdr **table, struct kiln_error *err)
+{
+    enum kiln_status st = KILN_OK;
+
+    *table = NULL;
+    memset(h, 0, sizeof *h);
+    if (size >= sizeof *h)
+        st = source->read(source->data, base, h, sizeof *h, err);
+    if (st || h->e_ident[EI_CLASS] != ELFCLASS64 ||
+        h->e_ident[EI_DATA] != ELFDATA2LSB ||
+        h->e_shentsize != sizeof(Elf64_Shdr) || !h->e_shnum ||
+        !inside(h->e_shoff, h->e_shnum * sizeof(Elf64_Shdr), size)) {
+        h->e_shnum = 0;
+        return st;
+    }
+    *table = arena_array(arena, h->e_shnum, sizeof **table);
+    if (!*table)
+        return kiln_fail(err, KILN_E_MEMORY, "ELF: out of memory");
+    return source->read(source->data, base + h->e_shoff, *table,
+                        h->e_shnum * sizeof **table, err);
+}
+
+enum kiln_status elf_places(const struct image_source *source, uint64_t base,
+                            uint64_t size, struct arena *arena,
+                            struct elf_place **places, size_t *count,
+                            struct kiln_error *err)
+{
+    Elf64_Ehdr h;
+    Elf64_Shdr *table, *strings;
+    struct elf_place *list;
+    char *names = NULL;
+    size_t n = 0;
+    enum kiln_status st = read_table(source, base, size, arena, &h, &table, err);
+
+    *count = 0;
+    if (st || !h.e_shnum)
+        return st;
+    strings = h.e_shstrndx < h.e_shnum ? &table[h.e_shstrndx] : NULL;
+    list = arena_array(arena, h.e_shnum, sizeof *list);
+    if (strings && strings->sh_size < NAMES_MAX &&
+        inside(strings->sh_offset, strings->sh_size, size))
+        names = arena_alloc(arena, (size_t)strings->sh_size + 1);
+    if (names)
+        st = source->read(source->data, base + strings->sh_offset, names,
+                          (size_t)strings->sh_size, err);
+    if (!list)
+        st = kiln_fail(err, KILN_E_MEMORY, "ELF: out of memory");
+    for (size_t i = 0; !st && i < h.e_shnum; i++) {
+        const Elf64_Shdr *s = &table[i];
+
+        if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL ||
+            !inside(s->sh_offset, s->sh_size, size))
+            continue;
+        list[n++] = (struct elf_place){
+            base + s->sh_offset, s->sh_size,
+            names && s->sh_name < strings->sh_size ? names + s->sh_name : ""};
+    }
+    if (st)
+        return st;
+    if (n)
+        qsort(list, n, sizeof *list, by_offset);
+    *places = list;
+    *count = n;
+    return KILN_OK;
+}
+
+const char *elf_place_of(const struct elf_place *places, size_t count,
+                         uint64_t offset)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (places[mid].offset <= offset)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    /* Empty sections may stand at the same offset. */
+    while (low-- > 0)
+        if (offset - places[low].offset < places[low].size)
+            return places[low].name;
+        else if (places[low].size)
+            break;
+    return "";
+}
+
+enum { AR_MAGIC = 8, AR_HEADER = 60, AR_NAME = 16, AR_SIZE = 48 };
+
+void archive_open(const struct image_source *source, struct archive *out)
+{
+    *out = (struct archive){.source = source, .next = AR_MAGIC};
+}
+
+static int decimal(const char *text, size_t n, uint64_t *out)
+{
+    uint64_t v = 0;
+    size_t i = 0;
+
+    for (; i < n && text[i] >= '0' && text[i] <= '9' && i < 15; i++)
+        v = v * 10 + (uint64_t)(text[i] - '0');
+    *out = v;
+    return i > 0;
+}
+
+/* A name in the table of long names ("/123"), after the header (BSD,
+ * "#1/20"), or in the header itself, ended by a slash or blanks. */
+static enum kiln_status member_name(struct archive *a, const char *field,
+                                    struct archive_member *m,
+                                    struct kiln_error *err)
+{
+    uint64_t at, n;
+    size_t length = 0;
+    enum kiln_status st;
+
+    if (field[0] == '/' && decimal(field + 1, AR_NAME - 1, &at)) {
+        n = at < a->names_size ? a->names_size - at : 0;
+        at += a->names;
+    } else if (!memcmp(field, "#1/", 3) &&
+               decimal(field + 3, AR_NAME - 3, &n) && n <= m->size) {
+        at = m->offset;
+        m->offset += n;
+        m->size -= n;
+    } else {
+        memcpy(m->name, field, AR_NAME);
+        n = 0;
+        length = AR_NAME;
+    }
+    if (n) {
+        length = n < sizeof m->name - 1 ? (size_t)n : sizeof m->name - 1;
+        st = a->source->read(a->source->data, at, m->name, length, err);
+        if (st)
+            return st;
+    }
+    m->name[length] = '\0';
+    m->name[strcspn(m->name, "/\n")] = '\0';
+    for (n = strlen(m->name); n && m->name[n - 1] == ' '; n--)
+        m->name[n - 1] = '\0';
+    return KILN_OK;
+}
+
+enum kiln_status archive_next(struct archive *a, struct archive_member *member,
+                              int *more, struct kiln_error *err)
+{
+    char header[AR_HEADER];
+
+    for (;;) {
+        struct archive_member m = {.offset = a->next + AR_HEADER};
+        enum kiln_status st;
+
+        *more = 0;
+        if (a->next >= a->source->size)
+            return KILN_OK;
+        if (a->source->size - a->next < AR_HEADER)
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "archive: %llu bytes at 0x%llx, a member's "
+                             "header has %d",
+                             (unsigned long long)(a->source->size - a->next),
+                             (unsigned long long)a->next, AR_HEADER);
+        st = a->source->read(a->source->data, a->next, header, AR_HEADER, err);
+        if (st)
+            return st;
+        if (memcmp(header + 58, "`\n", 2) ||
+            !decimal(header + AR_SIZE, 10, &m.size) ||
+            m.size > a->source->size - m.offset)
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "archive: no member's header at 0x%llx, or one "
+                             "whose size is past the end",
+                             (unsigned long long)a->next);
+        a->next = m.offset + m.size + (m.size & 1);
+        if (!memcmp(header, "// ", 3)) {
+            a->names = m.offset;
+            a->names_size = m.size;
+        } else if (memcmp(header, "/ ", 2) && memcmp(header, "/SYM64/", 7)) {
+            st = member_name(a, header, &m, err);
+            *member = m;
+            *more = !st;
+            return st;
+        }
+    }
+}

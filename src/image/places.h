@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parts of a file that a scan goes through: sections of a host ELF file
+ * by their offset, members of an archive.
+ */
+#ifndef KILN_IMAGE_PLACES_H
+#define KILN_IMAGE_PLACES_H
+
+#include "image/scan.h"
+
+struct elf_place {
+    uint64_t offset;
+    uint64_t size;
+    const char *name; /* in the arena */
+};
+
+/* Sections that take bytes of the file, by offset. A table that cannot be
+ * read gives none: what is in the file is found without it. The ELF file is
+ * the source's bytes from base, size of them. */
+enum kiln_status elf_places(const struct image_source *source, uint64_t base,
+                            uint64_t size, struct arena *arena,
+                            struct elf_place **places, size_t *count,
+                            struct kiln_error *err);
+/* The name of the section that holds the offset, or "". */
+const char *elf_place_of(const struct elf_place *places, size_t count,
+                         uint64_t offset);
+
+/* One member of an `ar` archive. */
+struct archive_member {
+    uint64_t offset; /* of its bytes */
+    uint64_t size;
+    char name[256];
+};
+
+struct archive {
+    const struct image_source *source;
+    uint64_t next;
+    uint64_t names; /* the table of long names (GNU): offset, size */
+    uint64_t names_size;
+};
+
+/* *more = 0 at the end. E_FORMAT at damage. Symbol tables are stepped over. */
+void archive_open(const struct image_source *source, struct archive *out);
+enum kiln_status archive_next(struct archive *archive,
+                              struct archive_member *member, int *more,
+                              struct kiln_error *err);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The scan: blocks are searched for a container's magic number at every
+ * fourth byte (in a file that is neither ELF nor archive: at every byte), and
+ * a container that is found is stepped over by its entries' headers. Sections
+ * only name the place: libraries keep containers where nobody would look.
+ */
+#include "image/scan.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "image/places.h"
+
+/* Blocks start small behind a container, since the next one is near. */
+enum { BLOCK_FIRST = 1 << 12, BLOCK = 1 << 18, HEADER_READ = 256 };
+enum { HEADER_MAX = 1 << 20, GUESS = 4096 };
+
+struct scan {
+    const struct image_source *source;
+    const struct image_visitor *visitor;
+    unsigned char *block;
+    const struct elf_place *places;
+    size_t place_count;
+    const char *member;
+};
+
+static enum kiln_status read_at(struct scan *s, uint64_t offset, void *to,
+                                size_t size, struct kiln_error *err)
+{
+    return s->source->read(s->source->data, offset, to, size, err);
+}
+
+static enum kiln_status found(struct scan *s, enum image_look look,
+                              uint64_t offset, uint64_t size,
+                              struct kiln_error *err)
+{
+    struct image_place place = {
+        .look = look,
+        .offset = offset,
+        .size = size,
+        .section = elf_place_of(s->places, s->place_count, offset),
+        .member = s->member};
+
+    return s->visitor->place(s->visitor->data, &place, err);
+}
+
+/* PTX that is stored plain is padded with zeros; its length is where they
+ * begin. */
+static enum kiln_status trim(struct scan *s, uint64_t end,
+                             struct fatbin_entry *e, struct kiln_error *err)
+{
+    unsigned char tail[16];
+    size_t n = e->payload_size < sizeof tail ? (size_t)e->payload_size
+                                             : sizeof tail;
+    enum kiln_status st = read_at(s, end - n, tail, n, err);
+
+    for (; !st && n && !tail[n - 1]; n--)
+        e->payload_size--;
+    e->plain_size = e->payload_size;
+    return st;
+}
+
+/* The entry at `at`. *bad is its damage; a status means that reading itself
+ * failed. */
+static enum kiln_status read_entry(struct scan *s, uint64_t at, uint64_t left,
+                                   struct fatbin_entry *e, uint64_t *stored,
+                                   struct buffer *header,
+                                   struct kiln_error *bad,
+                                   struct kiln_error *err)
+{
+    size_t have = left < HEADER_READ ? (size_t)left : HEADER_READ;
+    enum kiln_status st;
+
+    for (;;) {
+        header->size = 0;
+        buffer_zeros(header, have);
+        if (header->bad)
+            return kiln_fail(err, KILN_E_MEMORY, "scan: out of memory");
+        st = read_at(s, at, header->bytes, have, err);
+        if (st)
+            return st;
+        bad->status =
+            fatbin_entry_header(header->bytes, have, left, e, stored, bad);
+        if (bad->status || e->header_size <= have ||
+            e->header_size > HEADER_MAX)
+            break;
+        have = e->header_size;
+    }
+    if (!bad->status && e->kind == FATBIN_PTX && e->packing == FATBIN_PLAIN)
+        st = trim(s, at + e->header_size + *stored, e, err);
+    return st;
+}
+
+/* *read is set behind the last entry that is whole. */
+static enum kiln_status entries(struct scan *s, uint64_t offset, uint64_t size,
+                                uint64_t *read, struct kiln_error *bad,
+                                struct kiln_error *err)
+{
+    struct buffer header = {0};
+    uint64_t at = FATBIN_HEADER;
+    enum kiln_status st = KILN_OK;
+
+    for (uint32_t i = 0; !st && at < size; i++) {
+        struct fatbin_entry e = {.offset = at, .index = i};
+        uint64_t stored = 0;
+
+        st = read_entry(s, offset + at, size - at, &e, &stored, &header, bad,
+                        err);
+        if (st || bad->status)
+            break;
+        st = s->visitor->entry(s->visitor->data, &e, stored, err);
+        at += e.header_size + stored;
+    }
+    *read = at;
+    buffer_fini(&header);
+    return st;
+}
+
+/* A container at `offset`, no byte of it being behind `limit`: *end is set
+ * past it, or left alone when there is none. */
+static enum kiln_status container(struct scan *s, uint64_t offset,
+                                  uint64_t limit, uint64_t *end,
+                                  struct kiln_error *err)
+{
+    unsigned char bytes[FATBIN_HEADER];
+    struct kiln_error bad = {0};
+    uint16_t version, header;
+    uint64_t body, size, read = 0;
+    uint32_t magic;
+    enum kiln_status st;
+
+    if (limit - offset < FATBIN_HEADER)
+        return KILN_OK;
+    st = read_at(s, offset, bytes, sizeof bytes, err);
+    if (st)
+        return st;
+    memcpy(&magic, bytes, 4);
+    memcpy(&version, bytes + 4, 2);
+    memcpy(&header, bytes + 6, 2);
+    memcpy(&body, bytes + 8, 8);
+    /* A program that handles containers has the number in its code. */
+    if (magic != FATBIN_MAGIC || version != 1 || header != FATBIN_HEADER)
+        return KILN_OK;
+    size = limit - offset;
+    if (body > size - FATBIN_HEADER)
+        kiln_fail(&bad, KILN_E_FORMAT,
+                  "fat binary: entries of %llu bytes, %llu left",
+                  (unsigned long long)body,
+                  (unsigned long long)(size - FATBIN_HEADER));
+    else
+        size = body + FATBIN_HEADER;
+    st = found(s, IMAGE_FATBIN, offset, size, err);
+    *end = offset + size;
+    if (!st) {
+        struct kiln_error deeper = {0};
+
+        st = entries(s, offset, size, &read, &deeper, err);
+        if (!bad.status)
+            bad = deeper;
+    }
+    if (!st && bad.status) {
+        st = s->visitor->damage(s->visitor->data, &bad, err);
+        /* What follows may hold others. Not from its header on: containers
+         * one within the other would take time without end. */
+        *end = offset + read;
+    }
+    return st;
+}
+
+/* The first place of the magic number in n bytes that is a multiple of 4
+ * from their start; n when there is none. Written so that compilers use
+ * vectors. */
+static size_t find_magic(const unsigned char *bytes, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 256 <= n; i += 256) {
+        uint32_t words[64], any = 0;
+
+        memcpy(words, bytes + i, sizeof words);
+        for (int k = 0; k < 64; k++)
+            any |= (uint32_t)-(words[k] == FATBIN_MAGIC);
+        if (any)
+            break;
+    }
+    for (; i + 4 <= n; i += 4) {
+        uint32_t word;
+
+        memcpy(&word, bytes + i, 4);
+        if (word == FATBIN_MAGIC)
+            return i;
+    }
+    return n;
+}
+
+static size_t find_anywhere(const unsigned char *bytes, size_t n)
+{
+    const uint32_t magic = FATBIN_MAGIC;
+    const unsigned char *at = memmem(bytes, n, &magic, sizeof magic);
+
+    return at ? (size_t)(at - bytes) : n;
+}
+
+static enum kiln_status search(struct scan *s, uint64_t from, uint64_t to,
+                               int anywhere, struct kiln_error *err)
+{
+    size_t overlap = anywhere ? 3 : 0, room = BLOCK_FIRST;
+
+    while (to - from >= FATBIN_HEADER) {
+        size_t n = to - from < room ? (size_t)(to - from) : room, i = 0, hit;
+        uint64_t end = 0;
+        enum kiln_status st = read_at(s, from, s->block, n, err);
+
+        room = room < BLOCK ? room * 2 : BLOCK;
+        while (!st && i < n) {
+            hit = anywhere ? find_anywhere(s->block + i, n - i)
+                           : find_magic(s->block + i, n - i);
+            if (hit == n - i)
+                break;
+            i += hit;
+            st = container(s, from + i, to, &end, err);
+            if (st || end)
+                break;
+            i += anywhere ? 1 : 4;
+        }
+        if (st)
+            return st;
+        if (end) {
+            from = end;
+            room = BLOCK_FIRST;
+        } else {
+            from += n == to - from ? n : n - overlap;
+        }
+        if (end) {
+            /* Mostly they stand one behind the other. */
+            uint64_t next = from;
+
+            do {
+                from = next;
+                st = container(s, from, to, &next, err);
+                if (st)
+                    return st;
+            } while (next != from);
+        }
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
+                             const struct image_guess *guess,
+                             struct kiln_error *err)
+{
+    struct arena arena = {0};
+    struct elf_place *places = NULL;
+    size_t count = 0;
+    enum kiln_status st = KILN_OK;
+
+    switch (guess->look) {
+    case IMAGE_CUBIN:
+    case IMAGE_PTX:
+    case IMAGE_LTO_IR:
+        return found(s, guess->look, offset, size, err);
+    case IMAGE_HOST_ELF:
+        st = elf_places(s->source, offset, size, &arena, &places, &count, err);
+        s->places = places;
+        s->place_count = count;
+        break;
+    default:
+        break;
+    }
+    if (!st)
+        st = search(s, offset, offset + size,
+                    guess->look != IMAGE_HOST_ELF && guess->look != IMAGE_FATBIN,
+                    err);
+    s->places = NULL;
+    s->place_count = 0;
+    arena_fini(&arena);
+    return st;
+}
+
+static enum kiln_status look(struct scan *s, uint64_t offset, uint64_t size,
+                             struct image_guess *guess, struct kiln_error *err)
+{
+    unsigned char first[GUESS];
+    size_t n = size < sizeof first ? (size_t)size : sizeof first;
+    enum kiln_status st = read_at(s, offset, first, n, err);
+
+    if (!st)
+        image_guess(first, n, guess);
+    return st;
+}
+
+static enum kiln_status members(struct scan *s, struct kiln_error *err)
+{
+    struct archive archive;
+    struct archive_member m;
+    struct image_guess guess;
+    int more = 1;
+
+    archive_open(s->source, &archive);
+    for (;;) {
+        enum kiln_status st = archive_next(&archive, &m, &more, err);
+
+        if (st || !more)
+            return st;
+        st = look(s, m.offset, m.size, &guess, err);
+        s->member = m.name;
+        if (!st)
+            st = part(s, m.offset, m.size, &guess, err);
+        s->member = "";
+        if (st)
+            return st;
+    }
+}
+
+enum kiln_status image_scan(const struct image_source *source,
+                            const struct image_visitor *visitor,
+                            struct image_guess *guess, struct kiln_error *err)
+{
+    struct scan s = {.source = source, .visitor = visitor, .member = ""};
+    enum kiln_status st;
+
+    s.block = kiln_alloc(BLOCK);
+    if (!s.block)
+        return kiln_fail(err, KILN_E_MEMORY, "scan: out of memory");
+    st = look(&s, 0, source->size, guess, err);
+    if (st)
+        goto out;
+    if (guess->look == IMAGE_ARCHIVE && !strcmp(guess->text, "a thin archive"))
+        st = kiln_fail(err, KILN_E_IMAGE,
+                       "a thin archive: it names its objects and does not "
+                       "hold them; give those");
+    else if (guess->look == IMAGE_ARCHIVE)
+        st = members(&s, err);
+    else
+        st = part(&s, 0, source->size, guess, err);
+out:
+    kiln_release(s.block);
+    return st;
+}

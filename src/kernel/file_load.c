@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loading from a file, the safe way: NVIDIA's driver crashes on some damaged
+ * containers and never falls back to a good image beside a bad one, so it is
+ * given one image alone, that was read whole and found sound before.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "kernel/file_walk.h"
+#include "kernel/image.h"
+
+struct loading {
+    struct kiln *kiln;
+    const struct kiln_file *file;
+    const char *kernel;
+    const struct kiln_load_options *options;
+    struct kiln_walk *walk;
+    struct buffer report;
+};
+
+/* An image of one entry, as kiln_compile would have made it. */
+static enum kiln_status make_image(const struct loading *l, size_t index,
+                                   const struct walk_image *as,
+                                   struct kiln_image **out,
+                                   struct kiln_error *err)
+{
+    struct buffer plain = {0};
+    struct kiln_image *image = kiln_zalloc(sizeof *image);
+    enum kiln_status st;
+
+    if (!image)
+        return kiln_fail(err, KILN_E_MEMORY, "load: out of memory");
+    image->kind = as->kind == WALK_PTX ? KILN_IMAGE_PTX : KILN_IMAGE_CUBIN;
+    image->name = kiln_strdup(l->file->name);
+    image->target = kiln_alloc(16);
+    st = file_unpack(l->file, index, 0, &plain, err);
+    if (!st && (!image->name || !image->target ||
+                image_set_bytes(image, buffer_str(&plain), plain.size)))
+        st = kiln_fail(err, KILN_E_MEMORY, "load: out of memory");
+    buffer_fini(&plain);
+    if (st) {
+        kiln_image_free(image);
+        return st;
+    }
+    snprintf(image->target, 16, "sm_%u%.1s", as->text_sm % 10000,
+             &as->text_variant);
+    *out = image;
+    return KILN_OK;
+}
+
+static void passed_over(struct loading *l, size_t i, const char *why)
+{
+    const struct kiln_entry *e = &l->file->entries[l->walk->first + i].shown;
+
+    buffer_printf(&l->report, "%s%s %u (%s for sm_%u%.1s) passed over: %s",
+                  l->report.size ? "; " : "", "entry", e->index, e->kind_name,
+                  e->sm, &e->variant, why);
+}
+
+static enum kiln_status try_one(struct loading *l, size_t i,
+                                struct kiln_library **out,
+                                struct kiln_error *err)
+{
+    struct kiln_image *image = NULL;
+    struct kiln_library *library = NULL;
+    struct kiln_kernel *kernel;
+    enum kiln_status st = make_image(l, l->walk->first + i,
+                                     &l->walk->images[i], &image, err);
+
+    if (!st)
+        st = kiln_load(l->kiln, image, l->options, &library, err);
+    if (!st && l->kernel)
+        st = kiln_find_kernel(library, l->kernel, &kernel, err);
+    kiln_image_free(image);
+    if (st) {
+        kiln_library_free(library);
+        return st;
+    }
+    *out = library;
+    return KILN_OK;
+}
+
+/* Whether another image may do better after this failure. */
+static int may_fall_back(enum kiln_status st)
+{
+    switch (st) {
+    case KILN_E_IMAGE:
+    case KILN_E_FORMAT:
+    case KILN_E_NO_BINARY:
+    case KILN_E_PTX:
+    case KILN_E_PTX_VERSION:
+    case KILN_E_JIT_COMPILER:
+    case KILN_E_JIT_DISABLED:
+    case KILN_E_SOURCE:
+    case KILN_E_SYMBOL:
+    case KILN_E_NOT_FOUND:
+    case KILN_E_NOT_SUPPORTED:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static enum kiln_status by_rank(struct loading *l, struct kiln_library **out,
+                                struct kiln_error *err)
+{
+    const struct kiln_walk *w = l->walk;
+    struct kiln_error first = {0}, now = {0};
+
+    /* What is damaged was better than nothing to whoever packed it. */
+    for (size_t i = 0; i < w->count; i++)
+        if (w->verdicts[i].reason == WALK_DAMAGED ||
+            w->verdicts[i].reason == WALK_PTX_TOO_NEW)
+            passed_over(l, i, w->verdicts[i].text);
+    for (int rank = 1; rank <= 16; rank++)
+        for (size_t i = 0; i < w->count; i++) {
+            if (w->verdicts[i].rank != rank)
+                continue;
+            now.status = try_one(l, i, out, &now);
+            if (!now.status)
+                return KILN_OK;
+            if (!first.status)
+                first = now;
+            if (!may_fall_back(now.status)) {
+                first = now;
+                rank = 17;
+                break;
+            }
+            passed_over(l, i, now.text);
+        }
+    if (!first.status)
+        return kiln_fail(err, w->result.status ? w->result.status
+                                               : KILN_E_NO_BINARY,
+                         "%s: %s", l->file->name, w->result.text);
+    if (err)
+        *err = first;
+    return first.status;
+}
+
+static enum kiln_status one_container(struct loading *l, size_t container,
+                                      const struct kiln_target *target,
+                                      struct kiln_library **out,
+                                      struct kiln_error *err)
+{
+    const char *damage = l->file->containers[container].damage;
+    enum kiln_status st =
+        kiln_walk_new(l->file, container, target, &l->walk, err);
+
+    if (st)
+        return st;
+    st = by_rank(l, out, err);
+    if (*damage)
+        buffer_printf(&l->report, "%s%s", l->report.size ? "; " : "", damage);
+    kiln_walk_free(l->walk);
+    l->walk = NULL;
+    return st;
+}
+
+enum kiln_status kiln_file_load(struct kiln *kiln, const struct kiln_file *file,
+                                long container, const char *kernel,
+                                const struct kiln_load_options *options,
+                                struct kiln_library **out,
+                                struct kiln_error *err)
+{
+    struct loading l = {
+        .kiln = kiln, .file = file, .kernel = kernel, .options = options};
+    struct kiln_target target = {
+        .size = sizeof target,
+        .kind = kiln->driver.kind == DRIVER_NVIDIA ? KILN_DEVICE_NVIDIA
+                                                   : KILN_DEVICE_CPU,
+        .sm = (unsigned)(kiln->device.major * 10 + kiln->device.minor),
+        .driver_version = kiln->driver.version,
+        .policy = KILN_POLICY_BEST,
+        .force_ptx = env_flag("CUDA_FORCE_PTX_JIT"),
+        .disable_jit = env_flag("CUDA_DISABLE_PTX_JIT")};
+    size_t from = container < 0 ? 0 : (size_t)container;
+    size_t to = container < 0 ? file->container_count : from + 1;
+    struct kiln_error first = {0}, now = {0};
+    struct stage stage;
+
+    if (to > file->container_count)
+        return kiln_fail(err, KILN_E_INVALID, "%s: container %ld of %zu",
+                         file->name, container, file->container_count);
+    stage_begin(&stage, &kiln->timeline, "walk");
+    for (size_t i = from; i < to; i++) {
+        now.status = one_container(&l, i, &target, out, &now);
+        if (!now.status || !may_fall_back(now.status)) {
+            first = now;
+            break;
+        }
+        /* A missing name says more than an image for another device. */
+        if (!first.status || (first.status == KILN_E_NO_BINARY &&
+                              now.status != KILN_E_NO_BINARY))
+            first = now;
+    }
+    stage_text(&stage, "%s", buffer_str(&l.report));
+    stage_end(&stage);
+    buffer_fini(&l.report);
+    if (first.status && err)
+        *err = first;
+    return first.status;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an entry defines: kernels with parameters and resources, variables.
+ * Cubins tell all of it, PTX text what its heads say.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "compile/names.h"
+#include "image/cubin.h"
+#include "image/ptx_header.h"
+#include "kernel/file.h"
+#include "kernel/parameters.h"
+
+struct kiln_symbols {
+    struct buffer plain; /* while it is read */
+    struct arena arena;
+    struct kiln_symbol *symbols;
+    struct kiln_parameter **parameters; /* of each symbol */
+    size_t count;
+    struct kiln_variable *variables;
+    size_t variable_count;
+    int toolkit;
+};
+
+static const char *keep(struct kiln_symbols *s, const char *text)
+{
+    return arena_strndup(&s->arena, text, strlen(text));
+}
+
+static const char *shown(struct kiln_symbols *s, const char *symbol)
+{
+    char text[512];
+    const char *copy;
+
+    names_demangle(symbol, text, sizeof text);
+    if (!strcmp(text, symbol))
+        return symbol;
+    copy = arena_strndup(&s->arena, text, strlen(text));
+    return copy ? copy : symbol;
+}
+
+static int room(struct kiln_symbols *s, size_t count)
+{
+    s->symbols = arena_array(&s->arena, count + 1, sizeof *s->symbols);
+    s->parameters = arena_array(&s->arena, count + 1, sizeof *s->parameters);
+    return s->symbols && s->parameters;
+}
+
+static int add_kernel(struct kiln_symbols *s, const struct cubin_kernel *k)
+{
+    uint64_t fixed = (uint64_t)k->reqntid[0] * (k->reqntid[1] | !k->reqntid[1]);
+    struct kiln_parameter *list =
+        arena_array(&s->arena, k->param_count + 1, sizeof *list);
+    const char *name = keep(s, k->name);
+
+    if (!list || !name)
+        return -1;
+    for (uint32_t i = 0; i < k->param_count; i++)
+        list[i] = (struct kiln_parameter){
+            k->params[i].offset, k->params[i].size,
+            k->params[i].pointer == CUBIN_YES  ? 1
+            : k->params[i].pointer == CUBIN_NO ? 0
+                                               : -1};
+    fixed *= k->reqntid[2] | !k->reqntid[2];
+    s->parameters[s->count] = list;
+    s->symbols[s->count++] = (struct kiln_symbol){
+        .size = sizeof *s->symbols,
+        .name = name,
+        .text = shown(s, name),
+        .parameter_count = k->param_count,
+        .parameter_bytes = (int)k->param_bytes,
+        .registers = k->registers,
+        .static_shared = (int)(k->static_shared & INT32_MAX),
+        .local_bytes = (int)(k->local_bytes & INT32_MAX),
+        .max_threads = (int)((fixed ? fixed : k->max_threads) & INT32_MAX)};
+    return 0;
+}
+
+static enum kiln_status from_cubin(struct kiln_symbols *s,
+                                   struct kiln_error *err)
+{
+    struct cubin cubin;
+    enum kiln_status st =
+        cubin_read(s->plain.bytes, s->plain.size, &s->arena, &cubin, err);
+    int bad;
+
+    if (st)
+        return st;
+    s->toolkit = (int)cubin.toolkit * 10;
+    s->variables =
+        arena_array(&s->arena, cubin.variable_count + 1, sizeof *s->variables);
+    bad = !room(s, cubin.kernel_count) || !s->variables;
+    for (size_t i = 0; !bad && i < cubin.kernel_count; i++)
+        bad = add_kernel(s, &cubin.kernels[i]);
+    for (size_t i = 0; !bad && i < cubin.variable_count; i++) {
+        s->variables[s->variable_count++] =
+            (struct kiln_variable){.size = sizeof *s->variables,
+                                   .name = keep(s, cubin.variables[i].name),
+                                   .bytes = cubin.variables[i].size,
+                                   .constant = cubin.variables[i].constant};
+        bad = !s->variables[i].name;
+    }
+    return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory")
+               : KILN_OK;
+}
+
+/* The number of threads behind .maxntid or .reqntid: up to three numbers. */
+static int threads(const char *p)
+{
+    unsigned long n = 1;
+
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        unsigned long v = strtoul(p, &end, 10);
+
+        if (end == p || !v || v > 1 << 20)
+            break;
+        n *= v;
+        for (p = end; *p == ' ' || *p == '\t'; p++)
+            ;
+        if (*p != ',')
+            return (int)(n & INT32_MAX);
+        p++;
+    }
+    return n > 1 ? (int)(n & INT32_MAX) : 0;
+}
+
+/* What stands between an entry's name and its body. */
+static int limit_of(const char *head)
+{
+    size_t n = strcspn(head, "{;");
+
+    for (const char *p = head; (p = memchr(p, '.', n - (size_t)(p - head)));
+         p++)
+        if (!strncmp(p, ".maxntid", 8) || !strncmp(p, ".reqntid", 8))
+            return threads(p + 8);
+    return 0;
+}
+
+/* The next ".entry NAME" from p on, so that the whole text is gone through
+ * once; NULL when only comments have it. */
+static const char *find_entry(const char *p, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (; (p = strstr(p, ".entry")); p += 6) {
+        const char *at = p + 6 + strspn(p + 6, " \t\r\n");
+
+        if (!strncmp(at, name, n))
+            return p;
+    }
+    return NULL;
+}
+
+static int add_entry(struct kiln_symbols *s, const char *name, const char **at)
+{
+    struct kiln_parameter *list = NULL, *copy;
+    size_t count = 0, bytes = 0;
+    const char *head = *at ? find_entry(*at, name) : NULL;
+
+    if (head) {
+        *at = head + 6;
+        parameters_from_ptx(head, 0, name, &list, &count, NULL);
+    }
+    copy = arena_array(&s->arena, count + 1, sizeof *copy);
+    if (copy && count) {
+        memcpy(copy, list, count * sizeof *list);
+        bytes = list[count - 1].offset + list[count - 1].size;
+    }
+    kiln_release(list);
+    if (!copy)
+        return -1;
+    s->parameters[s->count] = copy;
+    s->symbols[s->count++] =
+        (struct kiln_symbol){.size = sizeof *s->symbols,
+                             .name = name,
+                             .text = shown(s, name),
+                             .parameter_count = count,
+                             .parameter_bytes = (int)(bytes & INT32_MAX),
+                             .registers = -1,
+                             .static_shared = -1,
+                             .local_bytes = -1,
+                             .max_threads = head ? limit_of(head) : 0};
+    return 0;
+}
+
+static enum kiln_status from_ptx(struct kiln_symbols *s, struct kiln_error *err)
+{
+    const char *at = buffer_str(&s->plain);
+    const char **names = NULL;
+    size_t count = 0;
+    enum kiln_status st = ptx_entry_names(s->plain.bytes, s->plain.size,
+                                          &s->arena, &names, &count, err);
+    int bad;
+
+    if (st)
+        return st;
+    bad = !room(s, count);
+    for (size_t i = 0; !bad && i < count; i++)
+        bad = add_entry(s, names[i], &at);
+    return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory")
+               : KILN_OK;
+}
+
+enum kiln_status kiln_symbols_read(const struct kiln_file *file, size_t entry,
+                                   struct kiln_symbols **out,
+                                   struct kiln_error *err)
+{
+    struct kiln_symbols *s;
+    enum kiln_status st;
+
+    if (entry >= file->entry_count)
+        return kiln_fail(err, KILN_E_INVALID, "%s: entry %zu of %zu",
+                         file->name, entry, file->entry_count);
+    s = kiln_zalloc(sizeof *s);
+    if (!s)
+        return kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory");
+    switch (file->entries[entry].shown.kind) {
+    case KILN_ENTRY_CUBIN:
+        st = file_unpack(file, entry, 0, &s->plain, err);
+        st = st ? st : from_cubin(s, err);
+        break;
+    case KILN_ENTRY_PTX:
+        st = file_unpack(file, entry, 0, &s->plain, err);
+        st = st ? st : from_ptx(s, err);
+        break;
+    default:
+        st = kiln_fail(err, KILN_E_NOT_SUPPORTED,
+                       "entry %u: the symbols of %s are not read",
+                       file->entries[entry].shown.index,
+                       file->entries[entry].shown.kind_name);
+        break;
+    }
+    buffer_fini(&s->plain);
+    if (st) {
+        kiln_symbols_free(s);
+        return st;
+    }
+    *out = s;
+    return KILN_OK;
+}
+
+size_t kiln_symbols_count(const struct kiln_symbols *symbols)
+{
+    return symbols->count;
+}
+
+enum kiln_status kiln_symbols_get(const struct kiln_symbols *symbols,
+                                  size_t index, struct kiln_symbol *symbol,
+                                  struct kiln_error *err)
+{
+    if (index >= symbols->count)
+        return kiln_fail(err, KILN_E_INVALID, "symbol %zu of %zu", index,
+                         symbols->count);
+    FILE_GIVE(symbol, symbols->symbols[index]);
+    return KILN_OK;
+}
+
+enum kiln_status kiln_symbols_parameter(const struct kiln_symbols *symbols,
+                                        size_t index, size_t parameter,
+                                        struct kiln_parameter *out,
+                                        struct kiln_error *err)
+{
+    if (index >= symbols->count ||
+        parameter >= symbols->symbols[index].parameter_count)
+        return kiln_fail(err, KILN_E_INVALID, "symbol %zu: no parameter %zu",
+                         index, parameter);
+    *out = symbols->parameters[index][parameter];
+    return KILN_OK;
+}
+
+size_t kiln_symbols_variable_count(const struct kiln_symbols *symbols)
+{
+    return symbols->variable_count;
+}
+
+enum kiln_status kiln_symbols_variable(const struct kiln_symbols *symbols,
+                                       size_t index,
+                                       struct kiln_variable *variable,
+                                       struct kiln_error *err)
+{
+    if (index >= symbols->variable_count)
+        return kiln_fail(err, KILN_E_INVALID, "variable %zu of %zu", index,
+                         symbols->variable_count);
+    FILE_GIVE(variable, symbols->variables[index]);
+    return KILN_OK;
+}
+
+int kiln_symbols_toolkit(const struct kiln_symbols *symbols)
+{
+    return symbols->toolkit;
+}
+
+void kiln_symbols_free(struct kiln_symbols *symbols)
+{
+    if (!symbols)
+        return;
+    arena_fini(&symbols->arena);
+    kiln_release(symbols);
+}

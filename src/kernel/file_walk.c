@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The walk over a container of a file: entries are described for src/walk by
+ * their headers and by their own words, and its verdicts get what a person
+ * asks next: at which stage, at what cost, and what would help.
+ */
+#include "kernel/file_walk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "image/cubin.h"
+#include "image/ptx_header.h"
+
+static const char *note(struct kiln_walk *w, const struct kiln_error *err)
+{
+    return arena_strndup(&w->arena, err->text, strlen(err->text));
+}
+
+static void describe_ptx(struct kiln_walk *w, const struct buffer *plain,
+                         struct walk_image *image)
+{
+    struct kiln_error err = {0};
+    struct ptx_header header;
+
+    if (ptx_header_read(plain->bytes, plain->size, &header, &err)) {
+        image->defect = WALK_NOT_PTX;
+        image->note = note(w, &err);
+        return;
+    }
+    image->text_sm = header.sm;
+    image->text_variant = header.variant;
+    image->ptx_major = header.major;
+    image->ptx_minor = header.minor;
+    if (image->raw) {
+        image->sm = header.sm;
+        image->variant = header.variant;
+    }
+}
+
+static void describe_cubin(struct kiln_walk *w, const struct buffer *plain,
+                           struct walk_image *image)
+{
+    struct kiln_error err = {0};
+    struct arena arena = {0};
+    struct cubin cubin;
+
+    if (cubin_read(plain->bytes, plain->size, &arena, &cubin, &err)) {
+        image->defect = WALK_NOT_ELF;
+        image->note = note(w, &err);
+    } else {
+        image->text_sm = cubin.sm;
+        image->text_variant = cubin.variant;
+        if (image->raw) {
+            image->sm = cubin.sm;
+            image->variant = cubin.variant;
+        }
+    }
+    arena_fini(&arena);
+}
+
+static void describe(struct kiln_walk *w, const struct kiln_file *file,
+                     size_t index, struct walk_image *image)
+{
+    const struct kiln_entry *e = &file->entries[index].shown;
+    struct kiln_error err = {0};
+    struct buffer plain = {0};
+
+    *image = (struct walk_image){.kind = WALK_UNKNOWN,
+                                 .raw = file->containers[e->container].single,
+                                 .sm = e->sm,
+                                 .variant = e->variant,
+                                 .ptx_major = (uint16_t)e->major,
+                                 .ptx_minor = (uint16_t)e->minor};
+    if (e->kind == KILN_ENTRY_LTO)
+        image->kind = WALK_LTO;
+    else if (e->kind == KILN_ENTRY_PTX)
+        image->kind = WALK_PTX;
+    else if (e->kind == KILN_ENTRY_CUBIN)
+        image->kind = WALK_CUBIN;
+    if (image->kind != WALK_PTX && image->kind != WALK_CUBIN)
+        return;
+    if (file_unpack(file, index, 0, &plain, &err)) {
+        image->defect = WALK_NOT_UNPACKED;
+        image->note = note(w, &err);
+    } else if (image->kind == WALK_PTX) {
+        describe_ptx(w, &plain, image);
+    } else {
+        describe_cubin(w, &plain, image);
+    }
+    buffer_fini(&plain);
+}
+
+static struct walk_device device_of(const struct kiln_target *t)
+{
+    return (struct walk_device){
+        .isa = t->kind == KILN_DEVICE_CPU ? WALK_ISA_HOST : WALK_ISA_SASS,
+        .sm = t->sm,
+        .driver_version = t->driver_version};
+}
+
+static enum kiln_status room(struct kiln_walk *w, struct kiln_error *err)
+{
+    w->images = arena_array(&w->arena, w->count + 1, sizeof *w->images);
+    w->verdicts = arena_array(&w->arena, w->count + 1, sizeof *w->verdicts);
+    if (!w->images || !w->verdicts)
+        return kiln_fail(err, KILN_E_MEMORY, "walk: out of memory");
+    return KILN_OK;
+}
+
+enum kiln_status kiln_walk_new(const struct kiln_file *file, size_t container,
+                               const struct kiln_target *target,
+                               struct kiln_walk **out, struct kiln_error *err)
+{
+    struct kiln_target t = {.size = sizeof t};
+    struct walk_device device;
+    struct walk_options options;
+    struct kiln_walk *w;
+    enum kiln_status st;
+
+    FILE_GIVE(&t, *target);
+    if (container >= file->container_count)
+        return kiln_fail(err, KILN_E_INVALID, "%s: container %zu of %zu",
+                         file->name, container, file->container_count);
+    w = kiln_zalloc(sizeof *w);
+    if (!w)
+        return kiln_fail(err, KILN_E_MEMORY, "walk: out of memory");
+    w->file = file;
+    w->target = t;
+    w->first = file->containers[container].first;
+    w->count = file->containers[container].count;
+    st = room(w, err);
+    if (st) {
+        kiln_walk_free(w);
+        return st;
+    }
+    for (size_t i = 0; i < w->count; i++)
+        describe(w, file, w->first + i, &w->images[i]);
+    device = device_of(&t);
+    options = (struct walk_options){.policy = t.policy == KILN_POLICY_DRIVER
+                                                  ? WALK_DRIVER
+                                                  : WALK_BEST,
+                                    .force_ptx = t.force_ptx,
+                                    .disable_jit = t.disable_jit,
+                                    .target = t.jit_for};
+    walk(w->images, w->count, &device, &options, w->verdicts, &w->result);
+    *out = w;
+    return KILN_OK;
+}
+
+void kiln_walk_free(struct kiln_walk *walk)
+{
+    if (!walk)
+        return;
+    arena_fini(&walk->arena);
+    kiln_release(walk);
+}
+
+enum kiln_status kiln_walk_status(const struct kiln_walk *walk)
+{
+    return walk->result.status;
+}
+
+const char *kiln_walk_text(const struct kiln_walk *walk)
+{
+    return walk->result.text;
+}
+
+long kiln_walk_chosen(const struct kiln_walk *walk)
+{
+    return walk->result.chosen < 0
+               ? -1
+               : (long)walk->first + walk->result.chosen;
+}
+
+size_t kiln_walk_count(const struct kiln_walk *walk)
+{
+    return walk->count;
+}
+
+/* Where in the walk it was decided. */
+static const char *stage_of(enum walk_reason reason)
+{
+    switch (reason) {
+    case WALK_KIND:
+    case WALK_DAMAGED:
+        return "container";
+    case WALK_PTX_TOO_NEW:
+        return "version";
+    case WALK_JIT_OFF:
+    case WALK_NO_JIT:
+        return "jit";
+    default:
+        return "choice";
+    }
+}
+
+static const char *cost_of(struct kiln_walk *w, const struct walk_image *image,
+                           const struct kiln_entry *e)
+{
+    const char *text = arena_printf(
+        &w->arena,
+        image->kind == WALK_PTX
+            ? "compiled for the device: %llu bytes of PTX, once where the "
+              "driver's cache is on"
+            : "copied: %llu bytes, nothing is compiled",
+        (unsigned long long)e->plain);
+
+    return text ? text : "";
+}
+
+static const char *fix_of(struct kiln_walk *w, const struct walk_image *image,
+                          enum walk_reason reason)
+{
+    const char *text = "";
+    unsigned sm = w->target.sm;
+    int cpu = w->target.kind == KILN_DEVICE_CPU;
+
+    switch (reason) {
+    case WALK_OTHER_ISA:
+    case WALK_OTHER_SM:
+    case WALK_OTHER_ARCH:
+    case WALK_OTHER_FAMILY:
+        text = cpu ? arena_printf(&w->arena, "add PTX for compute_%u or lower",
+                                  sm)
+                   : arena_printf(&w->arena,
+                                  "add a cubin for sm_%u, or PTX for "
+                                  "compute_%u or lower",
+                                  sm, sm);
+        break;
+    case WALK_TARGET_ABOVE:
+        text = arena_printf(&w->arena, "compile it for compute_%u or lower",
+                            sm);
+        break;
+    case WALK_PTX_TOO_NEW: {
+        const struct walk_release *r = walk_release_of(w->target.driver_version);
+
+        text = r ? arena_printf(&w->arena,
+                                "compile it with the toolkit of CUDA %d.%d or "
+                                "an older one, add a cubin for sm_%u, or "
+                                "update the driver",
+                                r->cuda / 100, r->cuda % 100, sm)
+                 : "update the driver";
+        break;
+    }
+    case WALK_FORCED_PTX:
+        text = "unset CUDA_FORCE_PTX_JIT";
+        break;
+    case WALK_JIT_OFF:
+        text = "unset CUDA_DISABLE_PTX_JIT, or add a cubin";
+        break;
+    case WALK_NO_JIT:
+        text = "install libnvidia-ptxjitcompiler.so.1, or add a cubin";
+        break;
+    case WALK_KIND:
+        text = image->kind == WALK_LTO ? "link it first (nvJitLink, or nvcc)"
+                                       : "";
+        break;
+    case WALK_DAMAGED:
+        text = "build the file again";
+        break;
+    case WALK_MISLABELLED:
+        text = "label it with the target that its own header names";
+        break;
+    case WALK_TAKEN:
+    case WALK_LESS:
+    default:
+        break;
+    }
+    return text ? text : "";
+}
+
+enum kiln_status kiln_walk_verdict(const struct kiln_walk *walk, size_t index,
+                                   struct kiln_verdict *verdict,
+                                   struct kiln_error *err)
+{
+    /* The arena grows under a const handle: texts live as long as it. */
+    struct kiln_walk *w = (struct kiln_walk *)walk;
+    const struct walk_verdict *v;
+    struct kiln_verdict out;
+
+    if (index >= w->count)
+        return kiln_fail(err, KILN_E_INVALID, "verdict %zu of %zu", index,
+                         w->count);
+    v = &w->verdicts[index];
+    out = (struct kiln_verdict){
+        .entry = w->first + index,
+        .rank = v->rank,
+        .reason = walk_reason_name(v->reason),
+        .text = v->text,
+        .stage = stage_of(v->reason),
+        .cost = v->reason == WALK_TAKEN
+                    ? cost_of(w, &w->images[index],
+                              &w->file->entries[w->first + index].shown)
+                    : "",
+        .fix = fix_of(w, &w->images[index], v->reason)};
+    FILE_GIVE(verdict, out);
+    return KILN_OK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What stands behind kiln_walk.
+ */
+#ifndef KILN_KERNEL_FILE_WALK_H
+#define KILN_KERNEL_FILE_WALK_H
+
+#include "kernel/file.h"
+#include "walk/walk.h"
+
+struct kiln_walk {
+    const struct kiln_file *file;
+    struct kiln_target target;
+    struct arena arena;
+    size_t first; /* entry of the file */
+    size_t count;
+    struct walk_image *images;
+    struct walk_verdict *verdicts;
+    struct walk_result result;
+};
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kiln explain: which image of a file a device takes, and why each other one
+ * is not taken; offline for any device and driver version.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/inspect.h"
+#include "tool/tool.h"
+
+const char explain_help[] =
+    "usage: kiln explain FILE [--device sm_90|cpu|nvidia[:N]] [--driver 12.4]\n"
+    "                    [--policy best|driver] [--kernel NAME] [--json]\n"
+    "\n"
+    "Says, entry by entry, what a load of FILE would take and why it would\n"
+    "not take the others, what that costs, and what would help.\n"
+    "\n"
+    "  --device    sm_NN: a GPU that need not be here. cpu, nvidia[:N]: the\n"
+    "              device as it is. Default: an NVIDIA device if one answers,\n"
+    "              else cpu\n"
+    "  --driver    CUDA version of the driver (of sm_NN: 13.0)\n"
+    "  --policy    best: what Kiln loads. driver: what NVIDIA's driver does\n"
+    "              with the whole container (measured on sm_90)\n"
+    "  --kernel    only containers that define it\n"
+    "\n"
+    "Honours CUDA_FORCE_PTX_JIT and CUDA_DISABLE_PTX_JIT.\n"
+    "Exit status 0 when every load shown would work, 1 when one would not.\n";
+
+struct explain {
+    const char *path, *device, *kernel;
+    int driver; /* 12040; 0: not given */
+    int json;
+    struct kiln_target target;
+    struct json out;
+    size_t shown, failing;
+};
+
+static int parse_driver(const char *text, int *out)
+{
+    char *end;
+    unsigned long major = strtoul(text, &end, 10), minor = 0;
+
+    if (!isdigit((unsigned char)*text) || major > 99)
+        return -1;
+    if (*end == '.' && isdigit((unsigned char)end[1]))
+        minor = strtoul(end + 1, &end, 10);
+    *out = (int)(major * 1000 + minor * 10);
+    return *end || minor > 99 ? -1 : 0;
+}
+
+static int flag(const char *name)
+{
+    const char *v = getenv(name);
+
+    return v && !strcmp(v, "1");
+}
+
+/* "sm_90", whose letter does not count: it is of images, not of devices. */
+static int parse_sm(const char *text, unsigned *sm)
+{
+    char *end;
+    unsigned long n = strtoul(text + 3, &end, 10);
+
+    if (strncmp(text, "sm_", 3) || !isdigit((unsigned char)text[3]) ||
+        n < 20 || n > 9999)
+        return -1;
+    if (*end == 'a' || *end == 'f')
+        end++;
+    *sm = (unsigned)n;
+    return *end ? -1 : 0;
+}
+
+static int find_device(struct explain *x)
+{
+    struct kiln_open_options open = {
+        .size = sizeof open, .device = x->device, .no_cache = 1};
+    struct kiln_device device = {.size = sizeof device};
+    struct kiln *kiln;
+    struct kiln_error err;
+
+    if (x->device && !parse_sm(x->device, &x->target.sm)) {
+        x->target.kind = KILN_DEVICE_NVIDIA;
+        x->target.driver_version = x->driver ? x->driver : 13000;
+        return EXIT_DONE;
+    }
+    if (x->device && strcmp(x->device, "cpu") &&
+        strncmp(x->device, "nvidia", 6))
+        return usage("explain",
+                     "--device %s: sm_NN, cpu or nvidia[:N] expected",
+                     x->device);
+    if (kiln_open(&open, &kiln, &err)) {
+        fprintf(stderr, "kiln explain: %s\n", err.text);
+        return EXIT_FAILED;
+    }
+    kiln_get_device(kiln, &device, NULL);
+    kiln_close(kiln);
+    x->target.kind = device.kind;
+    x->target.sm = (unsigned)(device.major * 10 + device.minor);
+    x->target.driver_version = x->driver ? x->driver : device.driver_version;
+    return EXIT_DONE;
+}
+
+static const char *option(int argc, char **argv, int *i, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (strncmp(argv[*i], name, n))
+        return NULL;
+    if (argv[*i][n] == '=')
+        return argv[*i] + n + 1;
+    return !argv[*i][n] && *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+static int parse(int argc, char **argv, struct explain *x)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *v;
+
+        if ((v = option(argc, argv, &i, "--device"))) {
+            x->device = v;
+        } else if ((v = option(argc, argv, &i, "--driver"))) {
+            if (parse_driver(v, &x->driver))
+                return usage("explain", "--driver %s: a version as 12.4", v);
+        } else if ((v = option(argc, argv, &i, "--policy"))) {
+            if (strcmp(v, "best") && strcmp(v, "driver"))
+                return usage("explain", "--policy %s: best or driver", v);
+            x->target.policy =
+                *v == 'd' ? KILN_POLICY_DRIVER : KILN_POLICY_BEST;
+        } else if ((v = option(argc, argv, &i, "--kernel"))) {
+            x->kernel = v;
+        } else if (!strcmp(argv[i], "--json")) {
+            x->json = 1;
+        } else if (*argv[i] == '-' && argv[i][1]) {
+            return usage("explain", "%s: no such option, or no value",
+                         argv[i]);
+        } else if (x->path) {
+            return usage("explain", "one FILE expected");
+        } else {
+            x->path = argv[i];
+        }
+    }
+    return x->path ? 0 : usage("explain", "FILE expected");
+}
+
+static int defines(const struct entry_symbols *of, const char *kernel)
+{
+    for (size_t i = 0; of->symbols && i < kiln_symbols_count(of->symbols);
+         i++) {
+        struct kiln_symbol s = {.size = sizeof s};
+
+        kiln_symbols_get(of->symbols, i, &s, NULL);
+        if (!strcmp(s.name, kernel) || !strcmp(s.text, kernel))
+            return 1;
+    }
+    return 0;
+}
+
+static void print_verdict(const struct kiln_verdict *v,
+                          const struct kiln_entry *e)
+{
+    char target[32], version[32], what[80];
+    int taken = !strcmp(v->reason, "taken");
+
+    entry_target(e, target, sizeof target);
+    entry_version(e, version, sizeof version);
+    snprintf(what, sizeof what, "%s %s %s", e->kind_name, version, target);
+    printf("  %3u  %-24s ", e->index, what);
+    if (taken)
+        printf("%s\n", v->text);
+    else if (v->rank > 1)
+        printf("number %d in line: %s\n", v->rank, v->text);
+    else
+        printf("%s at %s: %s\n", v->rank ? "fails" : "refused", v->stage,
+               v->text);
+    if (*v->cost)
+        printf("%32scost: %s\n", "", v->cost);
+    if (*v->fix)
+        printf("%32shelp: %s\n", "", v->fix);
+}
+
+static void verdict_json(struct json *j, const struct kiln_verdict *v,
+                         const struct kiln_entry *e)
+{
+    char target[32], version[32];
+
+    entry_target(e, target, sizeof target);
+    entry_version(e, version, sizeof version);
+    json_begin(j, NULL, '{');
+    json_number(j, "index", e->index);
+    json_text(j, "kind", e->kind_name);
+    json_text(j, "target", target);
+    json_text(j, "version", version);
+    json_signed(j, "rank", v->rank);
+    json_text(j, "reason", v->reason);
+    json_text(j, "stage", v->stage);
+    json_text(j, "text", v->text);
+    json_text(j, "cost", v->cost);
+    json_text(j, "help", v->fix);
+    json_end(j, '}');
+}
+
+static void begin_container(struct explain *x, const struct kiln_container *c,
+                            size_t index)
+{
+    if (x->json) {
+        json_begin(&x->out, NULL, '{');
+        json_number(&x->out, "offset", c->offset);
+        json_text(&x->out, "section", c->section);
+        json_text(&x->out, "member", c->member);
+        json_begin(&x->out, "entries", '[');
+        return;
+    }
+    if (c->single)
+        return;
+    printf("container %zu at 0x%llx", index, (unsigned long long)c->offset);
+    if (*c->section)
+        printf(", section %s", c->section);
+    if (*c->member)
+        printf(", member %s", c->member);
+    fputs(":\n", stdout);
+}
+
+static void end_container(struct explain *x, const struct kiln_walk *walk)
+{
+    enum kiln_status st = kiln_walk_status(walk);
+
+    if (!x->json) {
+        printf("  %s: %s\n", st ? "the load fails" : "the load works",
+               kiln_walk_text(walk));
+        return;
+    }
+    json_end(&x->out, ']');
+    json_signed(&x->out, "chosen", kiln_walk_chosen(walk));
+    json_text(&x->out, "status", kiln_status_name(st));
+    json_text(&x->out, "text", kiln_walk_text(walk));
+    json_end(&x->out, '}');
+}
+
+static int explain_container(struct explain *x, const struct kiln_file *file,
+                             size_t index)
+{
+    struct kiln_container c = {.size = sizeof c};
+    struct kiln_walk *walk;
+    struct kiln_error err;
+
+    kiln_file_container(file, index, &c, NULL);
+    if (kiln_walk_new(file, index, &x->target, &walk, &err)) {
+        fprintf(stderr, "kiln explain: %s\n", err.text);
+        return EXIT_FAILED;
+    }
+    begin_container(x, &c, index);
+    for (size_t i = 0; i < kiln_walk_count(walk); i++) {
+        struct kiln_verdict v = {.size = sizeof v};
+        struct kiln_entry e = {.size = sizeof e};
+
+        kiln_walk_verdict(walk, i, &v, NULL);
+        kiln_file_entry(file, v.entry, &e, NULL);
+        if (x->json)
+            verdict_json(&x->out, &v, &e);
+        else
+            print_verdict(&v, &e);
+    }
+    if (*c.damage)
+        fprintf(stderr, "kiln explain: container %zu: %s\n", index, c.damage);
+    end_container(x, walk);
+    x->shown++;
+    x->failing += kiln_walk_status(walk) ||
+                  (*c.damage && x->target.policy == KILN_POLICY_DRIVER);
+    kiln_walk_free(walk);
+    return EXIT_DONE;
+}
+
+static int wanted(const struct explain *x, const struct kiln_file *file,
+                  size_t index, const struct entry_symbols *symbols)
+{
+    struct kiln_container c = {.size = sizeof c};
+
+    if (!x->kernel)
+        return 1;
+    kiln_file_container(file, index, &c, NULL);
+    for (size_t i = c.first; i < c.first + c.count; i++)
+        if (defines(&symbols[i], x->kernel))
+            return 1;
+    return 0;
+}
+
+static void heading(struct explain *x, const struct kiln_file *file)
+{
+    const struct kiln_target *t = &x->target;
+    const char *policy = t->policy == KILN_POLICY_DRIVER ? "driver" : "best";
+
+    if (x->json) {
+        json_begin(&x->out, NULL, '{');
+        json_text(&x->out, "file", x->path);
+        json_text(&x->out, "looks", kiln_file_looks(file));
+        json_text(&x->out, "device",
+                  t->kind == KILN_DEVICE_CPU ? "cpu" : "nvidia");
+        json_number(&x->out, "sm", t->sm);
+        json_signed(&x->out, "driver", t->driver_version);
+        json_text(&x->out, "policy", policy);
+        json_begin(&x->out, "containers", '[');
+        return;
+    }
+    printf("%s: %s, %llu bytes\n", x->path, kiln_file_looks(file),
+           (unsigned long long)kiln_file_size(file));
+    printf("device %ssm_%u, driver of CUDA %d.%d, policy %s\n",
+           t->kind == KILN_DEVICE_CPU ? "cpu, as " : "", t->sm,
+           t->driver_version / 1000, t->driver_version % 1000 / 10, policy);
+}
+
+static int explain_file(struct explain *x, const struct kiln_file *file)
+{
+    struct entry_symbols *symbols = x->kernel ? symbols_of_file(file) : NULL;
+    int rc = EXIT_DONE;
+
+    heading(x, file);
+    for (size_t i = 0; !rc && i < kiln_file_container_count(file); i++)
+        if (wanted(x, file, i, symbols))
+            rc = explain_container(x, file, i);
+    if (x->json)
+        puts("]}");
+    symbols_free(symbols, kiln_file_entry_count(file));
+    if (!rc && !x->shown) {
+        fprintf(stderr, "kiln explain: %s: no container with a kernel %s "
+                "(kiln inspect --kernels)\n", x->path,
+                x->kernel ? x->kernel : "");
+        rc = EXIT_FAILED;
+    }
+    return rc || x->failing ? EXIT_FAILED : EXIT_DONE;
+}
+
+int explain_main(int argc, char **argv)
+{
+    struct explain x = {.target = {.size = sizeof x.target}, .out.to = stdout};
+    struct kiln_file *file;
+    struct kiln_error err;
+    int rc = parse(argc, argv, &x);
+
+    if (rc)
+        return rc;
+    x.target.force_ptx = flag("CUDA_FORCE_PTX_JIT");
+    x.target.disable_jit = flag("CUDA_DISABLE_PTX_JIT");
+    if (kiln_file_open(x.path, &file, &err)) {
+        fprintf(stderr, "kiln explain: %s\n", err.text);
+        return EXIT_FAILED;
+    }
+    rc = find_device(&x);
+    if (!rc)
+        rc = explain_file(&x, file);
+    kiln_file_close(file);
+    return rc;
+}

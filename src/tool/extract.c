@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Entries into files of their own.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "tool/inspect.h"
+
+static const char *suffix(const struct kiln_entry *e)
+{
+    switch (e->kind) {
+    case KILN_ENTRY_PTX:
+        return "ptx";
+    case KILN_ENTRY_CUBIN:
+        return "cubin";
+    case KILN_ENTRY_LTO:
+        return "ltoir";
+    default:
+        return "bin";
+    }
+}
+
+/* Only what stands behind the last slash becomes part of a path. */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : slash ? "file" : path;
+}
+
+static int write_entry(const char *path, const void *bytes, size_t size)
+{
+    FILE *to = fopen(path, "wb");
+    int bad = !to || fwrite(bytes, 1, size, to) != size;
+
+    if (to && fclose(to))
+        bad = 1;
+    if (bad) {
+        fprintf(stderr, "kiln inspect: %s: %s\n", path, strerror(errno));
+        if (to)
+            remove(path);
+    }
+    return bad;
+}
+
+int extract_file(const struct kiln_file *file, const char *folder)
+{
+    int failed = 0;
+
+    for (size_t i = 0; i < kiln_file_entry_count(file); i++) {
+        struct kiln_entry e = {.size = sizeof e};
+        struct kiln_error err;
+        char path[4096], target[32];
+        void *bytes;
+        size_t size;
+
+        kiln_file_entry(file, i, &e, NULL);
+        if (kiln_file_unpack(file, i, &bytes, &size, &err)) {
+            fprintf(stderr, "kiln inspect: %s: container %zu: %s\n",
+                    kiln_file_name(file), e.container, err.text);
+            failed++;
+            continue;
+        }
+        entry_target(&e, target, sizeof target);
+        snprintf(path, sizeof path, "%s/%s.%zu.%u.%s.%s", folder,
+                 base_name(kiln_file_name(file)), e.container, e.index, target,
+                 suffix(&e));
+        if (write_entry(path, bytes, size)) {
+            kiln_bytes_free(bytes);
+            return -1;
+        }
+        kiln_bytes_free(bytes);
+    }
+    return failed;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kiln inspect: what is in a file.
+ */
+#include "tool/inspect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tool/tool.h"
+
+const char inspect_help[] =
+    "usage: kiln inspect FILE... [--kernels] [--summary] [--json]\n"
+    "                            [--extract FOLDER]\n"
+    "\n"
+    "Lists the device code in each FILE: a cubin, PTX, a fat binary, or a\n"
+    "program, library, object or archive with fat binaries in it.\n"
+    "\n"
+    "  --kernels          what each entry defines: kernels with parameters\n"
+    "                     (offset+size; * a pointer, ? perhaps one),\n"
+    "                     registers, memory, limits; variables\n"
+    "  --summary          only the counts by kind, packing and target\n"
+    "  --extract FOLDER   write every entry, unpacked, as\n"
+    "                     FOLDER/FILE.CONTAINER.ENTRY.TARGET.KIND\n"
+    "  --json             one JSON object on standard output\n"
+    "\n"
+    "Exit status 1 when a FILE holds no device code or some of it is "
+    "damaged.\n";
+
+struct inspect {
+    int kernels, summary, json;
+    const char *extract;
+    struct json out;
+    int bad;
+};
+
+void entry_target(const struct kiln_entry *e, char *text, size_t size)
+{
+    snprintf(text, size, "%s_%u%.1s",
+             e->kind == KILN_ENTRY_PTX ? "compute" : "sm", e->sm, &e->variant);
+}
+
+void entry_version(const struct kiln_entry *e, char *text, size_t size)
+{
+    if (e->kind == KILN_ENTRY_CUBIN)
+        snprintf(text, size, "ABI %u", e->major);
+    else
+        snprintf(text, size, "%u.%u", e->major, e->minor);
+}
+
+static void print_entry(const struct kiln_entry *e)
+{
+    char target[32], version[32];
+
+    entry_target(e, target, sizeof target);
+    entry_version(e, version, sizeof version);
+    printf("    %3u  %-7s %-13s %-6s %9llu -> %-9llu %-7s 0x%llx", e->index,
+           e->kind_name, target, version, (unsigned long long)e->stored,
+           (unsigned long long)e->plain, e->packing,
+           (unsigned long long)e->flags);
+    if (*e->options) {
+        fputs("  options \"", stdout);
+        put_plain(stdout, e->options);
+        fputs("\"", stdout);
+    }
+    if (*e->note) {
+        fputs("  note \"", stdout);
+        put_plain(stdout, e->note);
+        fputs("\"", stdout);
+    }
+    fputc('\n', stdout);
+}
+
+static void entry_json(const struct kiln_entry *e,
+                       const struct entry_symbols *symbols, struct json *j)
+{
+    char target[32], version[32];
+
+    entry_target(e, target, sizeof target);
+    entry_version(e, version, sizeof version);
+    json_begin(j, NULL, '{');
+    json_number(j, "index", e->index);
+    json_text(j, "kind", e->kind_name);
+    json_number(j, "kind_number", e->kind);
+    json_text(j, "target", target);
+    json_text(j, "version", version);
+    json_number(j, "offset", e->offset);
+    json_number(j, "stored", e->stored);
+    json_number(j, "plain", e->plain);
+    json_text(j, "packing", e->packing);
+    json_number(j, "flags", e->flags);
+    json_text(j, "options", e->options);
+    json_text(j, "note", e->note);
+    if (symbols)
+        symbols_json(symbols, j);
+    json_end(j, '}');
+}
+
+static void print_container(const struct kiln_container *c, size_t index)
+{
+    if (c->single)
+        printf("  an image by itself");
+    else
+        printf("  container %zu at 0x%llx, %llu bytes, %zu %s", index,
+               (unsigned long long)c->offset, (unsigned long long)c->bytes,
+               c->count, c->count == 1 ? "entry" : "entries");
+    if (*c->section) {
+        fputs(", section ", stdout);
+        put_plain(stdout, c->section);
+    }
+    if (*c->member) {
+        fputs(", member ", stdout);
+        put_plain(stdout, c->member);
+    }
+    fputc('\n', stdout);
+}
+
+static void container_json(const struct kiln_container *c, struct json *j)
+{
+    json_begin(j, NULL, '{');
+    json_number(j, "offset", c->offset);
+    json_number(j, "bytes", c->bytes);
+    json_text(j, "section", c->section);
+    json_text(j, "member", c->member);
+    json_text(j, "damage", c->damage);
+    json_begin(j, "entries", '[');
+}
+
+/* Counts of entries that are alike. */
+struct alike {
+    const char *kind;
+    const char *packing;
+    char target[32];
+    size_t count;
+    uint64_t plain;
+};
+
+static int by_likeness(const void *a, const void *b)
+{
+    const struct alike *x = a, *y = b;
+    int order = strcmp(x->kind, y->kind);
+
+    order = order ? order : strcmp(x->packing, y->packing);
+    return order ? order : strverscmp(x->target, y->target);
+}
+
+static void print_summary(const struct kiln_file *file)
+{
+    size_t count = kiln_file_entry_count(file), n = 0;
+    struct alike *list = calloc(count + 1, sizeof *list);
+
+    if (!list)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct kiln_entry e = {.size = sizeof e};
+
+        kiln_file_entry(file, i, &e, NULL);
+        list[i] = (struct alike){e.kind_name, e.packing, "", 1, e.plain};
+        entry_target(&e, list[i].target, sizeof list[i].target);
+    }
+    qsort(list, count, sizeof *list, by_likeness);
+    for (size_t i = 1; i < count; i++) {
+        if (by_likeness(&list[n], &list[i])) {
+            list[++n] = list[i];
+            continue;
+        }
+        list[n].count++;
+        list[n].plain += list[i].plain;
+    }
+    printf("  %zu %s, %zu %s\n", kiln_file_container_count(file),
+           kiln_file_container_count(file) == 1 ? "container" : "containers",
+           count, count == 1 ? "entry" : "entries");
+    for (size_t i = 0; count && i <= n; i++)
+        printf("    %6zu  %-7s %-7s %-13s %12llu bytes\n", list[i].count,
+               list[i].kind, list[i].packing, list[i].target,
+               (unsigned long long)list[i].plain);
+    free(list);
+}
+
+static void list_entries(struct inspect *in, const struct kiln_file *file,
+                         const struct kiln_container *c,
+                         struct entry_symbols *symbols)
+{
+    for (size_t i = c->first; i < c->first + c->count; i++) {
+        struct kiln_entry e = {.size = sizeof e};
+
+        kiln_file_entry(file, i, &e, NULL);
+        if (in->json) {
+            entry_json(&e, symbols ? &symbols[i] : NULL, &in->out);
+        } else if (!in->summary) {
+            print_entry(&e);
+            if (symbols)
+                symbols_print(&symbols[i], stdout);
+        }
+        if (symbols && symbols[i].error.status &&
+            symbols[i].error.status != KILN_E_NOT_SUPPORTED)
+            in->bad = 1;
+    }
+}
+
+static void list_file(struct inspect *in, const struct kiln_file *file,
+                      struct entry_symbols *symbols)
+{
+    struct kiln_container c = {.size = sizeof c};
+
+    if (in->json)
+        json_begin(&in->out, "containers", '[');
+    for (size_t i = 0; i < kiln_file_container_count(file); i++) {
+        kiln_file_container(file, i, &c, NULL);
+        if (in->json)
+            container_json(&c, &in->out);
+        else if (!in->summary)
+            print_container(&c, i);
+        list_entries(in, file, &c, symbols);
+        if (in->json) {
+            json_end(&in->out, ']');
+            json_end(&in->out, '}');
+        }
+        if (*c.damage) {
+            in->bad = 1;
+            fprintf(stderr, "kiln inspect: %s: container %zu: %s\n",
+                    kiln_file_name(file), i, c.damage);
+        }
+    }
+    if (in->json)
+        json_end(&in->out, ']');
+}
+
+static void inspect_file(struct inspect *in, const char *path)
+{
+    struct entry_symbols *symbols = NULL;
+    struct kiln_file *file;
+    struct kiln_error err;
+
+    if (kiln_file_open(path, &file, &err)) {
+        fprintf(stderr, "kiln inspect: %s\n", err.text);
+        if (in->json) {
+            json_begin(&in->out, NULL, '{');
+            json_text(&in->out, "file", path);
+            json_text(&in->out, "error", err.text);
+            json_end(&in->out, '}');
+        }
+        in->bad = 1;
+        return;
+    }
+    if (in->kernels)
+        symbols = symbols_of_file(file);
+    if (in->json) {
+        json_begin(&in->out, NULL, '{');
+        json_text(&in->out, "file", path);
+        json_text(&in->out, "looks", kiln_file_looks(file));
+        json_number(&in->out, "bytes", kiln_file_size(file));
+    } else {
+        printf("%s: %s, %llu bytes\n", path, kiln_file_looks(file),
+               (unsigned long long)kiln_file_size(file));
+    }
+    list_file(in, file, symbols);
+    if (in->json)
+        json_end(&in->out, '}');
+    else
+        print_summary(file);
+    if (in->extract && extract_file(file, in->extract))
+        in->bad = 1;
+    symbols_free(symbols, kiln_file_entry_count(file));
+    kiln_file_close(file);
+}
+
+/* Options are taken out of argv; the files stay, *count of them. */
+static int parse(int argc, char **argv, struct inspect *in, int *count)
+{
+    int files = 0, literal = 0;
+
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+
+        if (literal || *a != '-' || !a[1])
+            argv[files++] = argv[i];
+        else if (!strcmp(a, "--"))
+            literal = 1;
+        else if (!strcmp(a, "--kernels"))
+            in->kernels = 1;
+        else if (!strcmp(a, "--summary"))
+            in->summary = 1;
+        else if (!strcmp(a, "--json"))
+            in->json = 1;
+        else if (!strcmp(a, "--extract") && i + 1 < argc)
+            in->extract = argv[++i];
+        else if (!strncmp(a, "--extract=", 10))
+            in->extract = a + 10;
+        else
+            return usage("inspect", "%s: %s", a,
+                         strcmp(a, "--extract") ? "no such option"
+                                                : "a folder expected");
+    }
+    if (!files)
+        return usage("inspect", "FILE expected");
+    *count = files;
+    return 0;
+}
+
+int inspect_main(int argc, char **argv)
+{
+    struct inspect in = {.out.to = stdout};
+    int files = 0, rc = parse(argc, argv, &in, &files);
+
+    if (rc)
+        return rc;
+    if (in.extract && mkdir(in.extract, 0777) && errno != EEXIST) {
+        fprintf(stderr, "kiln inspect: %s: %s\n", in.extract, strerror(errno));
+        return EXIT_FAILED;
+    }
+    if (in.json) {
+        json_begin(&in.out, NULL, '{');
+        json_begin(&in.out, "files", '[');
+    }
+    for (int i = 0; i < files; i++)
+        inspect_file(&in, argv[i]);
+    if (in.json)
+        puts("]}");
+    return in.bad ? EXIT_FAILED : EXIT_DONE;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What inspect and explain share: how an entry and its kernels are shown, and
+ * reading the symbols of many entries with all cores.
+ */
+#ifndef KILN_TOOL_INSPECT_H
+#define KILN_TOOL_INSPECT_H
+
+#include "kiln/image.h"
+#include "tool/json.h"
+
+/* "sm_90a", "compute_80" for PTX */
+void entry_target(const struct kiln_entry *entry, char *text, size_t size);
+/* "8.0" for PTX, "ABI 8" for a cubin */
+void entry_version(const struct kiln_entry *entry, char *text, size_t size);
+/* Text of a file on a terminal: bytes that are none are shown as "?". */
+void put_plain(FILE *to, const char *text);
+
+struct entry_symbols {
+    struct kiln_symbols *symbols; /* NULL: error says why */
+    struct kiln_error error;
+};
+
+/* One for each entry of the file, heap; NULL when memory is out. Threads as
+ * many as there are processors. */
+struct entry_symbols *symbols_of_file(const struct kiln_file *file);
+void symbols_free(struct entry_symbols *list, size_t count);
+
+void symbols_print(const struct entry_symbols *of, FILE *to);
+void symbols_json(const struct entry_symbols *of, struct json *j);
+
+/* Every entry into folder/NAME.CONTAINER.ENTRY.TARGET.KIND; the number of
+ * those that could not be unpacked, -1 when the folder cannot be written. */
+int extract_file(const struct kiln_file *file, const char *folder);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kiln pack: a fat binary from cubins and PTX.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kiln/image.h"
+#include "tool/tool.h"
+
+const char pack_help[] =
+    "usage: kiln pack -o OUT [--compress none|lz4|zstd] [--note TEXT]\n"
+    "                 TARGET:FILE...\n"
+    "\n"
+    "Writes a fat binary, the form in which drivers, nvcc and linkers take\n"
+    "several images of the same kernels.\n"
+    "\n"
+    "  TARGET       sm_90, sm_90a, sm_100f: FILE is a cubin.\n"
+    "               compute_90: FILE is PTX whose .target is sm_90.\n"
+    "  --compress   of every entry that becomes smaller by it (none)\n"
+    "  --note TEXT  kept in every entry, shown by kiln inspect: compiler,\n"
+    "               options, revision\n";
+
+struct pack {
+    const char *out, *note;
+    enum kiln_packing packing;
+    struct kiln_pack_item *items;
+    size_t count;
+};
+
+static int parse_packing(const char *text, enum kiln_packing *out)
+{
+    static const char *const names[] = {"none", "lz4", "zstd"};
+
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(text, names[i])) {
+            *out = (enum kiln_packing)i;
+            return 0;
+        }
+    return usage("pack", "--compress %s: none, lz4 or zstd expected", text);
+}
+
+static int add_item(struct pack *p, char *text)
+{
+    char *colon = strchr(text, ':');
+
+    if (!colon || colon == text || !colon[1])
+        return usage("pack", "%s: TARGET:FILE expected", text);
+    *colon = '\0';
+    p->items[p->count++] = (struct kiln_pack_item){
+        .size = sizeof *p->items, .target = text, .name = colon + 1};
+    return 0;
+}
+
+static int parse(int argc, char **argv, struct pack *p)
+{
+    int rc = 0;
+
+    for (int i = 1; !rc && i < argc; i++) {
+        const char *a = argv[i];
+
+        if (*a != '-') {
+            rc = add_item(p, argv[i]);
+            continue;
+        }
+        if (i + 1 == argc)
+            return usage("pack", "%s: no such option, or no value", a);
+        if (!strcmp(a, "-o"))
+            p->out = argv[++i];
+        else if (!strcmp(a, "--note"))
+            p->note = argv[++i];
+        else if (!strcmp(a, "--compress"))
+            rc = parse_packing(argv[++i], &p->packing);
+        else
+            rc = usage("pack", "%s: no such option", a);
+    }
+    if (!rc && !p->out)
+        rc = usage("pack", "-o OUT expected");
+    if (!rc && !p->count)
+        rc = usage("pack", "TARGET:FILE expected");
+    return rc;
+}
+
+static int read_item(struct kiln_pack_item *item)
+{
+    FILE *from = fopen(item->name, "rb");
+    size_t room = 1 << 16, n = 0, got = 0;
+    char *bytes = malloc(room);
+
+    while (from && bytes && (got = fread(bytes + n, 1, room - n, from))) {
+        n += got;
+        if (n == room) {
+            char *larger = realloc(bytes, room *= 2);
+
+            if (!larger)
+                free(bytes);
+            bytes = larger;
+        }
+    }
+    item->bytes = bytes;
+    item->bytes_size = n;
+    if (!from || !bytes || ferror(from)) {
+        fprintf(stderr, "kiln pack: %s: %s\n", item->name, strerror(errno));
+        if (from)
+            fclose(from);
+        return EXIT_FAILED;
+    }
+    fclose(from);
+    return EXIT_DONE;
+}
+
+/* A file that was begun and not finished does not stay. */
+static int write_out(const char *path, const void *bytes, size_t size)
+{
+    FILE *to = fopen(path, "wb");
+    int bad = !to || fwrite(bytes, 1, size, to) != size;
+
+    if (to && fclose(to))
+        bad = 1;
+    if (!bad)
+        return EXIT_DONE;
+    fprintf(stderr, "kiln pack: %s: %s\n", path, strerror(errno));
+    if (to)
+        unlink(path);
+    return EXIT_FAILED;
+}
+
+static int pack(struct pack *p)
+{
+    struct kiln_error err;
+    void *bytes;
+    size_t size;
+    int rc = EXIT_DONE;
+
+    for (size_t i = 0; !rc && i < p->count; i++) {
+        p->items[i].note = p->note;
+        rc = read_item(&p->items[i]);
+    }
+    if (rc)
+        return rc;
+    if (kiln_pack(p->items, p->count, p->packing, &bytes, &size, &err)) {
+        fprintf(stderr, "kiln pack: %s\n", err.text);
+        return EXIT_FAILED;
+    }
+    rc = write_out(p->out, bytes, size);
+    kiln_bytes_free(bytes);
+    return rc;
+}
+
+int pack_main(int argc, char **argv)
+{
+    struct pack p = {0};
+    int rc;
+
+    p.items = calloc((size_t)argc + 1, sizeof *p.items);
+    if (!p.items)
+        return EXIT_FAILED;
+    rc = parse(argc, argv, &p);
+    if (!rc)
+        rc = pack(&p);
+    for (size_t i = 0; i < p.count; i++)
+        free((void *)p.items[i].bytes);
+    free(p.items);
+    return rc;
+}
