@@ -247,6 +247,32 @@ static enum kiln_status search(struct scan *s, uint64_t from, uint64_t to,
     return KILN_OK;
 }
 
+/* What would be refused of a container's header, its size aside. */
+static enum kiln_status check_header(struct scan *s, uint64_t offset,
+                                     uint64_t size, struct kiln_error *err)
+{
+    unsigned char bytes[FATBIN_HEADER] = {0};
+    size_t n = size < sizeof bytes ? (size_t)size : sizeof bytes;
+    enum kiln_status st = read_at(s, offset, bytes, n, err);
+    struct fatbin fatbin;
+
+    memset(bytes + 8, 0, 8);
+    return st ? st : fatbin_open(bytes, n, &fatbin, err);
+}
+
+/* Sections that tools added without care may stand at any byte. */
+static enum kiln_status odd_sections(struct scan *s, uint64_t base,
+                                     struct kiln_error *err)
+{
+    enum kiln_status st = KILN_OK;
+
+    for (size_t i = 0; !st && i < s->place_count; i++)
+        if ((s->places[i].offset - base) % 4)
+            st = search(s, s->places[i].offset,
+                        s->places[i].offset + s->places[i].size, 0, err);
+    return st;
+}
+
 static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
                              const struct image_guess *guess,
                              struct kiln_error *err)
@@ -266,6 +292,9 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
         s->places = places;
         s->place_count = count;
         break;
+    case IMAGE_FATBIN:
+        st = check_header(s, offset, size, err);
+        break;
     default:
         break;
     }
@@ -273,6 +302,8 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
         st = search(s, offset, offset + size,
                     guess->look != IMAGE_HOST_ELF && guess->look != IMAGE_FATBIN,
                     err);
+    if (!st)
+        st = odd_sections(s, offset, err);
     s->places = NULL;
     s->place_count = 0;
     arena_fini(&arena);

@@ -25,6 +25,8 @@ void file_give(void *to, const void *from, size_t size)
                (room < size ? room : size) - sizeof room);
 }
 
+/* Of an image by itself this much is read to label it. */
+enum { LABEL_READ = 64 << 20 };
 static const uint64_t PIPE_LIMIT = (uint64_t)4 << 30;
 
 static enum kiln_status read_fd(void *data, uint64_t offset, void *to,
@@ -125,37 +127,48 @@ static enum kiln_status take_entry(void *data, const struct fatbin_entry *e,
     return add_entry(f, &out, err);
 }
 
-/* An image by itself: its own header stands for the entry's. */
+/* What an image by itself says of itself, in place of an entry's header. */
+static void read_label(const void *bytes, size_t size, enum image_look look,
+                       struct fatbin_entry *e)
+{
+    struct arena arena = {0};
+    struct ptx_header ptx;
+    struct cubin cubin;
+
+    if (look == IMAGE_PTX && !ptx_header_read(bytes, size, &ptx, NULL)) {
+        e->sm = ptx.sm;
+        e->variant = ptx.variant;
+        e->major = ptx.major;
+        e->minor = ptx.minor;
+    } else if (look == IMAGE_CUBIN &&
+               (!cubin_read(bytes, size, &arena, &cubin, NULL) ||
+                !cubin_identify(bytes, size, &cubin, NULL))) {
+        e->sm = cubin.sm;
+        e->variant = cubin.variant;
+        e->major = (uint16_t)cubin.abi;
+        e->minor = 1;
+    }
+    arena_fini(&arena);
+}
+
 static enum kiln_status take_image(struct kiln_file *f,
                                    const struct image_place *place,
                                    struct kiln_error *err)
 {
     struct file_entry e = {.payload = place->offset};
-    size_t n = place->size < 65536 ? (size_t)place->size : 65536;
-    struct ptx_header ptx = {0};
-    struct cubin cubin = {0};
-    void *head = kiln_alloc(n + 1);
+    size_t n = place->size < LABEL_READ ? (size_t)place->size : LABEL_READ;
+    void *bytes = kiln_alloc(n + 1);
     enum kiln_status st;
 
-    if (!head)
+    if (!bytes)
         return kiln_fail(err, KILN_E_MEMORY, "%s: out of memory", f->name);
-    st = f->source.read(f->source.data, place->offset, head, n, err);
     e.entry.kind = place->look == IMAGE_PTX     ? FATBIN_PTX
                    : place->look == IMAGE_CUBIN ? FATBIN_ELF
                                                 : FATBIN_LTO;
-    if (!st && place->look == IMAGE_PTX && !ptx_header_read(head, n, &ptx, NULL)) {
-        e.entry.sm = ptx.sm;
-        e.entry.variant = ptx.variant;
-        e.entry.major = ptx.major;
-        e.entry.minor = ptx.minor;
-    } else if (!st && place->look == IMAGE_CUBIN &&
-               !cubin_identify(head, n, &cubin, NULL)) {
-        e.entry.sm = cubin.sm;
-        e.entry.variant = cubin.variant;
-        e.entry.major = (uint16_t)cubin.abi;
-        e.entry.minor = 1;
-    }
-    kiln_release(head);
+    st = f->source.read(f->source.data, place->offset, bytes, n, err);
+    if (!st)
+        read_label(bytes, n, place->look, &e.entry);
+    kiln_release(bytes);
     if (st)
         return st;
     e.entry.payload_size = e.entry.plain_size = place->size;
@@ -225,7 +238,8 @@ static enum kiln_status scan(struct kiln_file *f, struct kiln_error *err)
     }
     if (f->container_count)
         return KILN_OK;
-    /* A damaged cubin or the head of a container is still what it is. */
+    if (f->guess.look == IMAGE_EMPTY)
+        return kiln_fail(err, KILN_E_IMAGE, "%s: an empty file", f->name);
     return kiln_fail(err, KILN_E_IMAGE,
                      f->guess.look == IMAGE_HOST_ELF
                          ? "%s: %s without device code"

@@ -157,8 +157,15 @@ static int defines(const struct entry_symbols *of, const char *kernel)
     return 0;
 }
 
+/* In a load that works, images for other devices need no help. */
+static int wants_help(const struct kiln_verdict *v, enum kiln_status load)
+{
+    return *v->fix && (load || !strcmp(v->reason, "damaged") ||
+                       !strcmp(v->reason, "ptx-too-new"));
+}
+
 static void print_verdict(const struct kiln_verdict *v,
-                          const struct kiln_entry *e)
+                          const struct kiln_entry *e, enum kiln_status load)
 {
     char target[32], version[32], what[80];
     int taken = !strcmp(v->reason, "taken");
@@ -176,7 +183,7 @@ static void print_verdict(const struct kiln_verdict *v,
                v->text);
     if (*v->cost)
         printf("%32scost: %s\n", "", v->cost);
-    if (*v->fix)
+    if (wants_help(v, load))
         printf("%32shelp: %s\n", "", v->fix);
 }
 
@@ -260,7 +267,7 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
         if (x->json)
             verdict_json(&x->out, &v, &e);
         else
-            print_verdict(&v, &e);
+            print_verdict(&v, &e, kiln_walk_status(walk));
     }
     if (*c.damage)
         fprintf(stderr, "kiln explain: container %zu: %s\n", index, c.damage);

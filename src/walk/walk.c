@@ -126,7 +126,7 @@ static void none(const struct walk_query *q, const struct walk_image *images,
                  verdicts[best].text);
     else
         snprintf(result->text, sizeof result->text,
-                 "none of %zu images is for sm_%u%s; number %zu, %s: %.90s",
+                 "none of %zu images is for sm_%u%s; number %zu, %s: %.180s",
                  count, q->target,
                  q->device->isa == WALK_ISA_HOST ? ", the CPU" : "", best + 1,
                  what, verdicts[best].text);
