@@ -54,8 +54,7 @@ struct kiln_container {
 };
 
 size_t kiln_file_container_count(const struct kiln_file *file);
-enum kiln_status kiln_file_container(const struct kiln_file *file,
-                                     size_t index,
+enum kiln_status kiln_file_container(const struct kiln_file *file, size_t index,
                                      struct kiln_container *container,
                                      struct kiln_error *err);
 
@@ -210,11 +209,7 @@ struct kiln_pack_item {
     const char *note; /* kept in the container; may be NULL */
 };
 
-enum kiln_packing {
-    KILN_PACK_NONE = 0,
-    KILN_PACK_LZ4 = 1,
-    KILN_PACK_ZSTD = 2
-};
+enum kiln_packing { KILN_PACK_NONE = 0, KILN_PACK_LZ4 = 1, KILN_PACK_ZSTD = 2 };
 
 /* Each image is checked against its target. *bytes is freed by
  * kiln_bytes_free. */

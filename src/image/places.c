@@ -60,7 +60,8 @@ enum kiln_status elf_places(const struct image_source *source, uint64_t base,
     struct elf_place *list;
     char *names = NULL;
     size_t n = 0;
-    enum kiln_status st = read_table(source, base, size, arena, &h, &table, err);
+    enum kiln_status st =
+        read_table(source, base, size, arena, &h, &table, err);
 
     *count = 0;
     if (st || !h.e_shnum)

@@ -51,8 +51,8 @@ static enum kiln_status trim(struct scan *s, uint64_t end,
                              struct fatbin_entry *e, struct kiln_error *err)
 {
     unsigned char tail[16];
-    size_t n = e->payload_size < sizeof tail ? (size_t)e->payload_size
-                                             : sizeof tail;
+    size_t n =
+        e->payload_size < sizeof tail ? (size_t)e->payload_size : sizeof tail;
     enum kiln_status st = read_at(s, end - n, tail, n, err);
 
     for (; !st && n && !tail[n - 1]; n--)
@@ -180,7 +180,7 @@ static size_t find_magic(const unsigned char *bytes, size_t n)
 
         memcpy(words, bytes + i, sizeof words);
         for (int k = 0; k < 64; k++)
-            any |= (uint32_t)-(words[k] == FATBIN_MAGIC);
+            any |= (uint32_t) - (words[k] == FATBIN_MAGIC);
         if (any)
             break;
     }
@@ -299,9 +299,9 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
         break;
     }
     if (!st)
-        st = search(s, offset, offset + size,
-                    guess->look != IMAGE_HOST_ELF && guess->look != IMAGE_FATBIN,
-                    err);
+        st = search(
+            s, offset, offset + size,
+            guess->look != IMAGE_HOST_ELF && guess->look != IMAGE_FATBIN, err);
     if (!st)
         st = odd_sections(s, offset, err);
     s->places = NULL;

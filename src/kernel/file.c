@@ -359,8 +359,7 @@ size_t kiln_file_container_count(const struct kiln_file *file)
     return file->container_count;
 }
 
-enum kiln_status kiln_file_container(const struct kiln_file *file,
-                                     size_t index,
+enum kiln_status kiln_file_container(const struct kiln_file *file, size_t index,
                                      struct kiln_container *container,
                                      struct kiln_error *err)
 {

@@ -51,13 +51,23 @@ static enum kiln_status make_image(const struct loading *l, size_t index,
     return KILN_OK;
 }
 
-static void passed_over(struct loading *l, size_t i, const char *why)
+/* By the image's own words, where it has some. */
+static void say(struct loading *l, size_t i, const char *what)
 {
     const struct kiln_entry *e = &l->file->entries[l->walk->first + i].shown;
+    const struct walk_image *image = &l->walk->images[i];
+    uint32_t sm = image->text_sm ? image->text_sm : e->sm;
+    char variant = image->text_sm ? image->text_variant : e->variant;
 
-    buffer_printf(&l->report, "%s%s %u (%s for sm_%u%.1s) passed over: %s",
-                  l->report.size ? "; " : "", "entry", e->index, e->kind_name,
-                  e->sm, &e->variant, why);
+    buffer_printf(&l->report, "%sentry %u (%s for sm_%u%.1s) %s",
+                  l->report.size ? "; " : "", e->index, e->kind_name, sm,
+                  &variant, what);
+}
+
+static void passed_over(struct loading *l, size_t i, const char *why)
+{
+    say(l, i, "passed over: ");
+    buffer_text(&l->report, why);
 }
 
 static enum kiln_status try_one(struct loading *l, size_t i,
@@ -67,8 +77,8 @@ static enum kiln_status try_one(struct loading *l, size_t i,
     struct kiln_image *image = NULL;
     struct kiln_library *library = NULL;
     struct kiln_kernel *kernel;
-    enum kiln_status st = make_image(l, l->walk->first + i,
-                                     &l->walk->images[i], &image, err);
+    enum kiln_status st =
+        make_image(l, l->walk->first + i, &l->walk->images[i], &image, err);
 
     if (!st)
         st = kiln_load(l->kiln, image, l->options, &library, err);
@@ -120,8 +130,10 @@ static enum kiln_status by_rank(struct loading *l, struct kiln_library **out,
             if (w->verdicts[i].rank != rank)
                 continue;
             now.status = try_one(l, i, out, &now);
-            if (!now.status)
+            if (!now.status) {
+                say(l, i, "taken");
                 return KILN_OK;
+            }
             if (!first.status)
                 first = now;
             if (!may_fall_back(now.status)) {
@@ -132,8 +144,8 @@ static enum kiln_status by_rank(struct loading *l, struct kiln_library **out,
             passed_over(l, i, now.text);
         }
     if (!first.status)
-        return kiln_fail(err, w->result.status ? w->result.status
-                                               : KILN_E_NO_BINARY,
+        return kiln_fail(err,
+                         w->result.status ? w->result.status : KILN_E_NO_BINARY,
                          "%s: %s", l->file->name, w->result.text);
     if (err)
         *err = first;
@@ -152,6 +164,8 @@ static enum kiln_status one_container(struct loading *l, size_t container,
     if (st)
         return st;
     st = by_rank(l, out, err);
+    if (st && *damage && !l->walk->count)
+        st = kiln_fail(err, KILN_E_IMAGE, "%s: %s", l->file->name, damage);
     if (*damage)
         buffer_printf(&l->report, "%s%s", l->report.size ? "; " : "", damage);
     kiln_walk_free(l->walk);

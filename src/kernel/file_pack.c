@@ -112,9 +112,11 @@ static enum kiln_status make_item(const struct kiln_pack_item *from,
         return st;
     image_guess(from->bytes, from->bytes_size, &guess);
     if (guess.look != (label.ptx ? IMAGE_PTX : IMAGE_CUBIN))
-        return kiln_fail(err, KILN_E_IMAGE, "%s: %s expected for %s; it looks "
-                         "like %s", name, label.ptx ? "PTX" : "a cubin",
-                         from->target, guess.text);
+        return kiln_fail(err, KILN_E_IMAGE,
+                         "%s: %s expected for %s; it looks "
+                         "like %s",
+                         name, label.ptx ? "PTX" : "a cubin", from->target,
+                         guess.text);
     *to = (struct fatbin_item){.sm = label.sm,
                                .variant = label.variant,
                                .packing = packings[packing],

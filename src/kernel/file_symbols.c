@@ -58,11 +58,11 @@ static int add_kernel(struct kiln_symbols *s, const struct cubin_kernel *k)
     if (!list || !name)
         return -1;
     for (uint32_t i = 0; i < k->param_count; i++)
-        list[i] = (struct kiln_parameter){
-            k->params[i].offset, k->params[i].size,
-            k->params[i].pointer == CUBIN_YES  ? 1
-            : k->params[i].pointer == CUBIN_NO ? 0
-                                               : -1};
+        list[i] =
+            (struct kiln_parameter){k->params[i].offset, k->params[i].size,
+                                    k->params[i].pointer == CUBIN_YES  ? 1
+                                    : k->params[i].pointer == CUBIN_NO ? 0
+                                                                       : -1};
     fixed *= k->reqntid[2] | !k->reqntid[2];
     s->parameters[s->count] = list;
     s->symbols[s->count++] = (struct kiln_symbol){

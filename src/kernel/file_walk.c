@@ -138,12 +138,11 @@ enum kiln_status kiln_walk_new(const struct kiln_file *file, size_t container,
     for (size_t i = 0; i < w->count; i++)
         describe(w, file, w->first + i, &w->images[i]);
     device = device_of(&t);
-    options = (struct walk_options){.policy = t.policy == KILN_POLICY_DRIVER
-                                                  ? WALK_DRIVER
-                                                  : WALK_BEST,
-                                    .force_ptx = t.force_ptx,
-                                    .disable_jit = t.disable_jit,
-                                    .target = t.jit_for};
+    options = (struct walk_options){
+        .policy = t.policy == KILN_POLICY_DRIVER ? WALK_DRIVER : WALK_BEST,
+        .force_ptx = t.force_ptx,
+        .disable_jit = t.disable_jit,
+        .target = t.jit_for};
     walk(w->images, w->count, &device, &options, w->verdicts, &w->result);
     *out = w;
     return KILN_OK;
@@ -169,9 +168,8 @@ const char *kiln_walk_text(const struct kiln_walk *walk)
 
 long kiln_walk_chosen(const struct kiln_walk *walk)
 {
-    return walk->result.chosen < 0
-               ? -1
-               : (long)walk->first + walk->result.chosen;
+    return walk->result.chosen < 0 ? -1
+                                   : (long)walk->first + walk->result.chosen;
 }
 
 size_t kiln_walk_count(const struct kiln_walk *walk)
@@ -222,19 +220,20 @@ static const char *fix_of(struct kiln_walk *w, const struct walk_image *image,
     case WALK_OTHER_SM:
     case WALK_OTHER_ARCH:
     case WALK_OTHER_FAMILY:
-        text = cpu ? arena_printf(&w->arena, "add PTX for compute_%u or lower",
-                                  sm)
-                   : arena_printf(&w->arena,
-                                  "add a cubin for sm_%u, or PTX for "
-                                  "compute_%u or lower",
-                                  sm, sm);
+        text =
+            cpu ? arena_printf(&w->arena, "add PTX for compute_%u or lower", sm)
+                : arena_printf(&w->arena,
+                               "add a cubin for sm_%u, or PTX for "
+                               "compute_%u or lower",
+                               sm, sm);
         break;
     case WALK_TARGET_ABOVE:
-        text = arena_printf(&w->arena, "compile it for compute_%u or lower",
-                            sm);
+        text =
+            arena_printf(&w->arena, "compile it for compute_%u or lower", sm);
         break;
     case WALK_PTX_TOO_NEW: {
-        const struct walk_release *r = walk_release_of(w->target.driver_version);
+        const struct walk_release *r =
+            walk_release_of(w->target.driver_version);
 
         text = r ? arena_printf(&w->arena,
                                 "compile it with the toolkit of CUDA %d.%d or "
@@ -254,8 +253,8 @@ static const char *fix_of(struct kiln_walk *w, const struct walk_image *image,
         text = "install libnvidia-ptxjitcompiler.so.1, or add a cubin";
         break;
     case WALK_KIND:
-        text = image->kind == WALK_LTO ? "link it first (nvJitLink, or nvcc)"
-                                       : "";
+        text =
+            image->kind == WALK_LTO ? "link it first (nvJitLink, or nvcc)" : "";
         break;
     case WALK_DAMAGED:
         text = "build the file again";

@@ -12,6 +12,7 @@ static const struct element_type types[] = {
     {"i16", 2, NUMBER_SIGNED}, {"u16", 2, NUMBER_UNSIGNED},
     {"i32", 4, NUMBER_SIGNED}, {"u32", 4, NUMBER_UNSIGNED},
     {"i64", 8, NUMBER_SIGNED}, {"u64", 8, NUMBER_UNSIGNED},
+    {"f16", 2, NUMBER_FLOAT},  {"bf16", 2, NUMBER_FLOAT},
     {"f32", 4, NUMBER_FLOAT},  {"f64", 8, NUMBER_FLOAT},
 };
 
@@ -23,12 +24,21 @@ static const struct element_type *find_type(const char *text, size_t n)
     return NULL;
 }
 
+enum half_format half_format_of(const struct element_type *type)
+{
+    return *type->name == 'b' ? HALF_BF16 : HALF_F16;
+}
+
 static int parse_float(const struct element_type *type, const char *text,
                        unsigned char *to)
 {
     char *end;
 
-    if (type->size == 4) {
+    if (type->size == 2) {
+        uint16_t v = half_of(half_format_of(type), strtod(text, &end));
+
+        memcpy(to, &v, sizeof v);
+    } else if (type->size == 4) {
         float v = strtof(text, &end);
 
         memcpy(to, &v, sizeof v);
@@ -238,7 +248,7 @@ int argument_parse(const char *text, struct argument *out, char *why,
             snprintf(why, why_size,
                      "\"%s\": TYPE:VALUE, TYPE[N]:CONTENTS[:OUTPUT] or "
                      "bytes:HEX expected; the types are i8 u8 i16 u16 i32 "
-                     "u32 i64 u64 f32 f64",
+                     "u32 i64 u64 f16 bf16 f32 f64",
                      text);
             return -1;
         }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tool/half.h"
+
 enum number_class { NUMBER_SIGNED, NUMBER_UNSIGNED, NUMBER_FLOAT };
 
 struct element_type {
@@ -16,6 +18,9 @@ struct element_type {
     size_t size;
     enum number_class number;
 };
+
+/* Of a type of two bytes that is a float. */
+enum half_format half_format_of(const struct element_type *type);
 
 enum init_kind { INIT_ZERO, INIT_IOTA, INIT_CONST, INIT_RAND, INIT_FILE };
 enum out_kind { OUT_NONE, OUT_HEAD, OUT_SUM, OUT_FILE };

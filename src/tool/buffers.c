@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tool/npy.h"
 #include "tool/run.h"
 
 enum { PIECE = 1 << 20 };
@@ -46,8 +47,13 @@ static enum kiln_status fill_from_file(struct run *run, size_t i, void *piece)
     if (!file)
         return fail(run, i, KILN_E_FILE, "%s: %s", a->init_file,
                     strerror(errno));
-    if (!fstat(fileno(file), &info) && S_ISREG(info.st_mode) &&
-        (uint64_t)info.st_size != wanted)
+    if (npy_is(a->init_file)) {
+        char why[160];
+
+        if (npy_read_header(file, a->type, a->count, why, sizeof why))
+            st = fail(run, i, KILN_E_FORMAT, "%s: %s", a->init_file, why);
+    } else if (!fstat(fileno(file), &info) && S_ISREG(info.st_mode) &&
+               (uint64_t)info.st_size != wanted)
         st = fail(run, i, KILN_E_FORMAT,
                   "%s has %llu bytes, %s[%" PRIu64 "] needs %" PRIu64,
                   a->init_file, (unsigned long long)info.st_size, a->type->name,
@@ -120,6 +126,24 @@ enum kiln_status run_fill_buffers(struct run *run)
     return st;
 }
 
+/* Two bytes: few digits always do. */
+static void put_half(FILE *to, const struct element_type *t, double v)
+{
+    uint16_t bits = half_of(half_format_of(t), v);
+    char text[40];
+
+    if (isnan(v)) {
+        fputs("nan", to);
+        return;
+    }
+    for (int digits = 3; digits <= 6; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (half_of(half_format_of(t), strtod(text, NULL)) == bits)
+            break;
+    }
+    fputs(text, to);
+}
+
 /* The shortest text that reads back as the same number. */
 static void put_float(FILE *to, double v, int single)
 {
@@ -174,7 +198,12 @@ static double read_float(const struct element_type *t, const void *at)
 {
     float f;
     double d;
+    uint16_t h;
 
+    if (t->size == 2) {
+        memcpy(&h, at, 2);
+        return half_value(half_format_of(t), h);
+    }
     if (t->size == 4) {
         memcpy(&f, at, 4);
         return f;
@@ -185,7 +214,9 @@ static double read_float(const struct element_type *t, const void *at)
 
 static void put_value(FILE *to, const struct element_type *t, const void *at)
 {
-    if (t->number == NUMBER_FLOAT)
+    if (t->number == NUMBER_FLOAT && t->size == 2)
+        put_half(to, t, read_float(t, at));
+    else if (t->number == NUMBER_FLOAT)
         put_float(to, read_float(t, at), t->size == 4);
     else if (t->number == NUMBER_SIGNED)
         fprintf(to, "%" PRId64, read_signed(t, at));
@@ -276,7 +307,7 @@ static enum kiln_status read_one(struct run *run, size_t i,
     struct run_output *output = &run->outputs[run->output_count];
     struct sink sink = {.argument = a};
     size_t size = 0;
-    enum kiln_status st;
+    enum kiln_status st = KILN_OK;
 
     sink.text = a->out == OUT_FILE ? fopen(a->out_file, "wb")
                                    : open_memstream(&output->text, &size);
@@ -288,7 +319,11 @@ static enum kiln_status read_one(struct run *run, size_t i,
                         ? (a->head < a->count ? a->head : a->count)
                         : a->out == OUT_SUM;
     run->output_count++;
-    st = drain(run, i, &sink, piece);
+    if (a->out == OUT_FILE && npy_is(a->out_file) &&
+        npy_write_header(sink.text, a->type, a->count))
+        st = fail(run, i, KILN_E_OS, "%s: %s", a->out_file, strerror(errno));
+    if (!st)
+        st = drain(run, i, &sink, piece);
     if (fclose(sink.text) && !st)
         st = fail(run, i, KILN_E_OS, "%s: %s",
                   a->out_file ? a->out_file : "output", strerror(errno));

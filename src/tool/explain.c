@@ -63,8 +63,8 @@ static int parse_sm(const char *text, unsigned *sm)
     char *end;
     unsigned long n = strtoul(text + 3, &end, 10);
 
-    if (strncmp(text, "sm_", 3) || !isdigit((unsigned char)text[3]) ||
-        n < 20 || n > 9999)
+    if (strncmp(text, "sm_", 3) || !isdigit((unsigned char)text[3]) || n < 20 ||
+        n > 9999)
         return -1;
     if (*end == 'a' || *end == 'f')
         end++;
@@ -133,8 +133,7 @@ static int parse(int argc, char **argv, struct explain *x)
         } else if (!strcmp(argv[i], "--json")) {
             x->json = 1;
         } else if (*argv[i] == '-' && argv[i][1]) {
-            return usage("explain", "%s: no such option, or no value",
-                         argv[i]);
+            return usage("explain", "%s: no such option, or no value", argv[i]);
         } else if (x->path) {
             return usage("explain", "one FILE expected");
         } else {
@@ -330,9 +329,10 @@ static int explain_file(struct explain *x, const struct kiln_file *file)
         puts("]}");
     symbols_free(symbols, kiln_file_entry_count(file));
     if (!rc && !x->shown) {
-        fprintf(stderr, "kiln explain: %s: no container with a kernel %s "
-                "(kiln inspect --kernels)\n", x->path,
-                x->kernel ? x->kernel : "");
+        fprintf(stderr,
+                "kiln explain: %s: no container with a kernel %s "
+                "(kiln inspect --kernels)\n",
+                x->path, x->kernel ? x->kernel : "");
         rc = EXIT_FAILED;
     }
     return rc || x->failing ? EXIT_FAILED : EXIT_DONE;

@@ -4,8 +4,8 @@
  *
  * rand is a function of (seed, index) alone, so that every device, piece size
  * and order gives the same: output number index+1 of splitmix64 started at
- * seed. An integer takes its top bits; f32 the top 24 and f64 the top 53 bits
- * as a fraction in [0, 1).
+ * seed. An integer takes its top bits; f32 the top 24, f64 the top 53, f16
+ * the top 11 and bf16 the top 8 bits as a fraction in [0, 1).
  */
 #include <string.h>
 
@@ -62,10 +62,31 @@ static void rand_double(uint64_t seed, uint64_t first, size_t n, double *to)
         to[i] = (double)(random_at(seed, first + i) >> 11) * 0x1p-53;
 }
 
+static void iota_half(enum half_format format, uint64_t first, size_t n,
+                      uint16_t *to)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = half_of(format, (double)(int64_t)(first + i));
+}
+
+/* All fractions of as many bits as the type has digits. */
+static void rand_half(enum half_format format, uint64_t seed, uint64_t first,
+                      size_t n, uint16_t *to)
+{
+    int digits = format == HALF_F16 ? 11 : 8;
+
+    for (size_t i = 0; i < n; i++)
+        to[i] = half_of(format,
+                        (double)(random_at(seed, first + i) >> (64 - digits)) /
+                            (1 << digits));
+}
+
 static void fill_iota(const struct element_type *t, uint64_t first, size_t n,
                       void *to)
 {
-    if (t->number == NUMBER_FLOAT)
+    if (t->number == NUMBER_FLOAT && t->size == 2)
+        iota_half(half_format_of(t), first, n, to);
+    else if (t->number == NUMBER_FLOAT)
         t->size == 4 ? iota_float(first, n, to) : iota_double(first, n, to);
     else if (t->size == 1)
         iota_8(first, n, to);
@@ -80,7 +101,9 @@ static void fill_iota(const struct element_type *t, uint64_t first, size_t n,
 static void fill_rand(const struct element_type *t, uint64_t seed,
                       uint64_t first, size_t n, void *to)
 {
-    if (t->number == NUMBER_FLOAT)
+    if (t->number == NUMBER_FLOAT && t->size == 2)
+        rand_half(half_format_of(t), seed, first, n, to);
+    else if (t->number == NUMBER_FLOAT)
         t->size == 4 ? rand_float(seed, first, n, to)
                      : rand_double(seed, first, n, to);
     else if (t->size == 1)

@@ -4,6 +4,8 @@
  */
 #include "tool/run.h"
 
+#include "kiln/image.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -70,6 +72,52 @@ static enum kiln_status fail(struct run *run, enum kiln_status status,
     va_end(args);
     run->error.status = status;
     return status;
+}
+
+/* Whether the file is device code rather than source, by its first bytes or
+ * its name. PTX is source. */
+static int is_image(const char *path)
+{
+    static const char *const magics[] = {"\x7f" "ELF", "\x50\xed\x55\xba",
+                                         "!<ar"};
+    size_t n = strlen(path);
+    char head[4] = {0};
+    FILE *file;
+
+    if (!strcmp(path, "-"))
+        return 0;
+    if ((n > 6 && !strcmp(path + n - 6, ".cubin")) ||
+        (n > 7 && !strcmp(path + n - 7, ".fatbin")))
+        return 1;
+    file = fopen(path, "rb");
+    if (!file)
+        return 0;
+    n = fread(head, 1, sizeof head, file);
+    fclose(file);
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+        if (n == sizeof head && !memcmp(head, magics[i], sizeof head))
+            return 1;
+    return 0;
+}
+
+/* Device code: the best image for the device, with the kernel in it. */
+static enum kiln_status load_image(struct run *run,
+                                   const struct kiln_load_options *load)
+{
+    uint64_t start = run_clock();
+    struct kiln_file *file = NULL;
+    enum kiln_status st;
+
+    run->step = "read";
+    st = kiln_file_open(run->options.file, &file, &run->error);
+    run_stage_add(run, "read", start);
+    if (!st) {
+        run->step = "load";
+        st = kiln_file_load(run->kiln, file, -1, run->options.kernel, load,
+                            &run->library, &run->error);
+    }
+    kiln_file_close(file);
+    return st;
 }
 
 /* The whole file, NUL behind it. */
@@ -218,6 +266,7 @@ static enum kiln_status prepare(struct run *run)
     struct kiln_load_options load = {
         .size = sizeof load, .jit = o->jit, .jit_count = o->jit_count};
     uint64_t start = run_clock();
+    int image = is_image(o->file);
     char *text = NULL;
     size_t size = 0;
     enum kiln_status st;
@@ -226,18 +275,23 @@ static enum kiln_status prepare(struct run *run)
     if (o->no_cache)
         setenv("CUDA_CACHE_DISABLE", "1", 1);
     run->step = "read";
-    st = read_source(run, &text, &size);
-    run_stage_add(run, "read", start);
+    st = KILN_OK;
+    if (!image) {
+        st = read_source(run, &text, &size);
+        run_stage_add(run, "read", start);
+    }
     if (!st) {
         run->step = "driver";
         st = kiln_open(&open, &run->kiln, &run->error);
     }
-    if (!st) {
+    if (!st && image)
+        st = load_image(run, &load);
+    if (!st && !image) {
         run->step = "compile";
         st = compile(run, text, size);
     }
     free(text);
-    if (!st) {
+    if (!st && !image) {
         run->step = "load";
         st =
             kiln_load(run->kiln, run->image, &load, &run->library, &run->error);
