@@ -460,8 +460,9 @@ static enum kiln_status map_and_relocate(struct loader *l,
     const uint64_t size = lay_out(l);
     enum kiln_status st;
 
+    /* Only variables, which live in the data segment, or nothing at all. */
     if (!size)
-        return kiln_fail(l->err, KILN_E_FORMAT, "object: nothing to load");
+        return KILN_OK;
     l->map =
         mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | (l->low ? MAP_32BIT : 0), -1, 0);

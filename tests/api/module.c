@@ -250,6 +250,32 @@ static void variables(CUmodule module)
     CHECK(where == counter);
 }
 
+/* A module need not have a kernel, nor anything at all. */
+static void without_kernels(void)
+{
+    static const char head[] = ".version 7.0\n.target sm_70\n"
+                               ".address_size 64\n";
+    static const char variable[] = ".version 7.0\n.target sm_70\n"
+                                   ".address_size 64\n"
+                                   ".visible .global .u32 alone = 5;\n";
+    CUmodule module = NULL;
+    CUfunction f = NULL;
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    unsigned value = 0;
+
+    OK(cuModuleLoadData(&module, variable));
+    OK(cuModuleGetGlobal_v2(&address, &size, module, "alone"));
+    CHECK(size == 4);
+    OK(cuMemcpyDtoH_v2(&value, address, 4));
+    CHECK(value == 5);
+    IS(cuModuleGetFunction(&f, module, "alone"), CUDA_ERROR_NOT_FOUND);
+    OK(cuModuleUnload(module));
+    OK(cuModuleLoadData(&module, head));
+    IS(cuModuleGetFunction(&f, module, "alone"), CUDA_ERROR_NOT_FOUND);
+    OK(cuModuleUnload(module));
+}
+
 static void run(CUmodule module)
 {
     CUdeviceptr out = 0, counter = 0;
@@ -369,6 +395,7 @@ int main(void)
     parameters(module);
     attributes(module);
     OK(cuModuleUnload(module));
+    without_kernels();
     reused_memory();
     from_file();
     OK(cuCtxSetCurrent(NULL));
