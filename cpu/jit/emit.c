@@ -529,12 +529,18 @@ static void add_attribute(LLVMContextRef ctx, LLVMValueRef fn,
 
 static void set_attributes(struct emit *e, LLVMContextRef ctx, int flush)
 {
-    static const char nounwind[] = "nounwind";
-    unsigned kind =
-        LLVMGetEnumAttributeKindForName(nounwind, sizeof nounwind - 1);
+    /* Address 0 faults like any other that is not allocated. Without saying
+     * so LLVM takes code that reaches it for unreachable and drops it. */
+    static const char *const enums[] = {"nounwind", "null_pointer_is_valid"};
 
-    LLVMAddAttributeAtIndex(e->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(ctx, kind, 0));
+    for (size_t i = 0; i < sizeof enums / sizeof *enums; i++) {
+        const unsigned kind =
+            LLVMGetEnumAttributeKindForName(enums[i], strlen(enums[i]));
+
+        LLVMAddAttributeAtIndex(
+            e->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+            LLVMCreateEnumAttribute(ctx, kind, 0));
+    }
     add_attribute(ctx, e->fn, "target-cpu", e->target->cpu);
     add_attribute(ctx, e->fn, "target-features", e->target->features);
     add_attribute(ctx, e->fn, "no-builtins", "true");

@@ -18,6 +18,15 @@ static const char ptx_faults[] = ".version 7.0\n"
                                  "    st.global.u32 [%rd1], %r1;\n"
                                  "    ret;\n"
                                  "}\n"
+                                 ".visible .entry null()\n"
+                                 "{\n"
+                                 "    .reg .b32 %r<2>;\n"
+                                 "    .reg .b64 %rd<2>;\n"
+                                 "    mov.u64 %rd1, 0;\n"
+                                 "    mov.u32 %r1, 7;\n"
+                                 "    st.global.u32 [%rd1], %r1;\n"
+                                 "    ret;\n"
+                                 "}\n"
                                  ".visible .entry trap()\n"
                                  "{\n"
                                  "    trap;\n"
@@ -115,6 +124,8 @@ int main(void)
     OK(cuCtxDestroy_v2(context));
     fault("store", 0, CUDA_ERROR_ILLEGAL_ADDRESS);
     if (is_kiln) { /* one process cannot go on after a fault on a GPU */
+        /* The compiler knows the address here. */
+        fault("null", 0, CUDA_ERROR_ILLEGAL_ADDRESS);
         fault("store", 8, CUDA_ERROR_ILLEGAL_ADDRESS);
         fault("store", 0x7ffffffff000, CUDA_ERROR_ILLEGAL_ADDRESS);
         fault("store", (CUdeviceptr)1 << 63, CUDA_ERROR_ILLEGAL_ADDRESS);
