@@ -56,6 +56,11 @@ enum kiln_status cubin_identify(const void *bytes, size_t size,
 /* All of it; views borrow from bytes and the arena. */
 enum kiln_status cubin_read(const void *bytes, size_t size, struct arena *arena,
                             struct cubin *out, struct kiln_error *err);
+/* The same, and that no number in its tables leads outside: what a driver
+ * that trusts them may be given. */
+enum kiln_status cubin_check(const void *bytes, size_t size,
+                             struct arena *arena, struct cubin *out,
+                             struct kiln_error *err);
 const struct cubin_kernel *cubin_kernel_find(const struct cubin *cubin,
                                              const char *name);
 

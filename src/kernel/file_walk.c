@@ -45,8 +45,13 @@ static void describe_cubin(struct kiln_walk *w, const struct buffer *plain,
     struct kiln_error err = {0};
     struct arena arena = {0};
     struct cubin cubin;
+    /* Policy driver is about what a driver notices by itself. */
+    enum kiln_status st =
+        w->target.policy == KILN_POLICY_BEST
+            ? cubin_check(plain->bytes, plain->size, &arena, &cubin, &err)
+            : cubin_read(plain->bytes, plain->size, &arena, &cubin, &err);
 
-    if (cubin_read(plain->bytes, plain->size, &arena, &cubin, &err)) {
+    if (st) {
         image->defect = WALK_NOT_ELF;
         image->note = note(w, &err);
     } else {

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether a cubin may be handed to a driver that trusts its tables: NVIDIA's
+ * follows section, symbol and relocation numbers without a look at their
+ * range, and reads past the end of what is cut short. Reading for a listing
+ * needs none of this; loading does.
+ */
+#include <string.h>
+
+#include "image/cubin.h"
+#include "image/elf_view.h"
+#include "image/guess.h"
+
+enum {
+    /* The low byte of e_flags in ABI 8: SM < 100, and SM >= 100. */
+    FLAGS_LOW_OLD = 0x04,
+    FLAGS_LOW_NEW = 0x02
+};
+
+static enum kiln_status check_header(const struct elf_view *elf,
+                                     const struct cubin *cubin,
+                                     struct kiln_error *err)
+{
+    const Elf64_Ehdr *h = &elf->header;
+    unsigned low = h->e_flags & 255;
+
+    if (h->e_ident[EI_VERSION] != EV_CURRENT || h->e_ehsize != sizeof *h ||
+        (h->e_phnum && h->e_phentsize != sizeof(Elf64_Phdr)) ||
+        h->e_shentsize != sizeof(Elf64_Shdr))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: header of %u bytes, tables of %u and %u",
+                         h->e_ehsize, h->e_phentsize, h->e_shentsize);
+    if (!elf->sections || h->e_shstrndx >= elf->sections || !elf->names_size)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %u sections, their names in number %u",
+                         elf->sections, h->e_shstrndx);
+    if (cubin->abi != 7 && cubin->abi != 8)
+        return kiln_fail(err, KILN_E_FORMAT, "cubin: ABI %u, 7 or 8 expected",
+                         cubin->abi);
+    if (cubin->abi == 8 &&
+        low != (cubin->sm < 100 ? FLAGS_LOW_OLD : FLAGS_LOW_NEW))
+        return kiln_fail(err, KILN_E_FORMAT, "cubin: flags 0x%x for sm_%u",
+                         h->e_flags, cubin->sm);
+    return KILN_OK;
+}
+
+static enum kiln_status check_segments(const struct elf_view *elf,
+                                       struct kiln_error *err)
+{
+    const Elf64_Ehdr *h = &elf->header;
+
+    for (unsigned i = 0; i < h->e_phnum; i++) {
+        uint64_t at = h->e_phoff + i * sizeof(Elf64_Phdr), end;
+        Elf64_Phdr p;
+
+        if (at > elf->size || elf->size - at < sizeof p)
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "cubin: segment %u is past the end", i);
+        memcpy(&p, elf->bytes + at, sizeof p);
+        if (__builtin_add_overflow(p.p_offset, p.p_filesz, &end) ||
+            end > elf->size || p.p_filesz > p.p_memsz)
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "cubin: segment %u: %llu bytes at 0x%llx, file "
+                             "of %zu",
+                             i, (unsigned long long)p.p_filesz,
+                             (unsigned long long)p.p_offset, elf->size);
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status check_symbols(const struct elf_view *elf,
+                                      const struct elf_section *s,
+                                      struct kiln_error *err)
+{
+    uint64_t count = s->size / sizeof(Elf64_Sym);
+    struct elf_section names;
+    enum kiln_status st = elf_view_section(elf, s->link, &names, err);
+
+    if (st)
+        return st;
+    if (s->entry_size != sizeof(Elf64_Sym) || s->size % sizeof(Elf64_Sym) ||
+        names.type != SHT_STRTAB || !names.bytes || !names.size ||
+        names.bytes[names.size - 1])
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: symbols of %llu bytes, names in section %u",
+                         (unsigned long long)s->entry_size, s->link);
+    for (uint64_t i = 0; i < count; i++) {
+        Elf64_Sym symbol;
+        struct elf_section home = {0};
+
+        memcpy(&symbol, s->bytes + i * sizeof symbol, sizeof symbol);
+        if (symbol.st_name >= names.size)
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "cubin: symbol %llu: name at %u of %llu bytes",
+                             (unsigned long long)i, symbol.st_name,
+                             (unsigned long long)names.size);
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE)
+            continue;
+        st = elf_view_section(elf, symbol.st_shndx, &home, err);
+        if (st)
+            return st;
+        /* Of data the linker states sizes past the end of merged sections. */
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+            (symbol.st_value > home.size ||
+             symbol.st_size > home.size - symbol.st_value))
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "cubin: symbol %llu: %llu bytes at 0x%llx of "
+                             "section %u, which has %llu",
+                             (unsigned long long)i,
+                             (unsigned long long)symbol.st_size,
+                             (unsigned long long)symbol.st_value,
+                             symbol.st_shndx, (unsigned long long)home.size);
+    }
+    return KILN_OK;
+}
+
+/* Each relocation within its section, its symbol within its table. */
+static enum kiln_status check_relocations(const struct elf_view *elf,
+                                          const struct elf_section *s,
+                                          struct kiln_error *err)
+{
+    size_t row = s->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    struct elf_section symbols, home;
+    enum kiln_status st = elf_view_section(elf, s->link, &symbols, err);
+
+    if (!st)
+        st = elf_view_section(elf, s->info, &home, err);
+    if (st)
+        return st;
+    if (s->entry_size != row || s->size % row || symbols.type != SHT_SYMTAB)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: section %u: relocations of %llu bytes",
+                         s->index, (unsigned long long)s->entry_size);
+    for (uint64_t i = 0; i < s->size / row; i++) {
+        Elf64_Rel rel;
+
+        memcpy(&rel, s->bytes + i * row, sizeof rel);
+        if (rel.r_offset >= home.size ||
+            ELF64_R_SYM(rel.r_info) >= symbols.size / sizeof(Elf64_Sym))
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "cubin: section %u: relocation %llu: at 0x%llx, "
+                             "symbol %llu",
+                             s->index, (unsigned long long)i,
+                             (unsigned long long)rel.r_offset,
+                             (unsigned long long)ELF64_R_SYM(rel.r_info));
+    }
+    return KILN_OK;
+}
+
+/* .nv.info: records to the very end, none cut short. */
+static enum kiln_status check_records(const struct elf_section *s,
+                                      struct kiln_error *err)
+{
+    const unsigned char *at = s->bytes;
+    uint64_t left = s->size;
+
+    while (left) {
+        uint64_t n = 4;
+        uint16_t size;
+
+        if (left >= 4 && at[0] == 4) {
+            memcpy(&size, at + 2, sizeof size);
+            n += (size + 3u) & ~3u;
+        }
+        if (left < n || at[0] < 1 || at[0] > 4)
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "cubin: %.60s: a record of form %u with %llu "
+                             "bytes left",
+                             s->name, at[0], (unsigned long long)left);
+        at += n;
+        left -= n;
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status check_section(const struct elf_view *elf, uint32_t i,
+                                      struct kiln_error *err)
+{
+    struct elf_section s;
+    enum kiln_status st = elf_view_section(elf, i, &s, err);
+
+    if (st)
+        return st;
+    if (!*s.name && s.type != SHT_NULL)
+        return kiln_fail(err, KILN_E_FORMAT, "cubin: section %u has no name",
+                         i);
+    if (s.link >= elf->sections)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: section %u is linked to %u of %u", i, s.link,
+                         elf->sections);
+    if (s.type == SHT_SYMTAB)
+        return check_symbols(elf, &s, err);
+    if (s.type == SHT_REL || s.type == SHT_RELA)
+        return check_relocations(elf, &s, err);
+    if (s.bytes && !strncmp(s.name, ".nv.info", 8))
+        return check_records(&s, err);
+    return KILN_OK;
+}
+
+enum kiln_status cubin_check(const void *bytes, size_t size,
+                             struct arena *arena, struct cubin *out,
+                             struct kiln_error *err)
+{
+    struct elf_view elf;
+    struct cubin cubin;
+    enum kiln_status st = cubin_read(bytes, size, arena, &cubin, err);
+
+    if (!st)
+        st = elf_view_open(bytes, size, &elf, err);
+    if (!st)
+        st = check_header(&elf, &cubin, err);
+    if (!st)
+        st = check_segments(&elf, err);
+    for (uint32_t i = 0; !st && i < elf.sections; i++)
+        st = check_section(&elf, i, err);
+    if (!st)
+        *out = cubin;
+    return st;
+}

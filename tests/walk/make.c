@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From rows of the matrix to files: a container (or raw image) each, and an
+ * index with what src/walk predicts for a device.
+ *
+ *     walk_make sm_90|cpu ROWS UNITS FOLDER
+ *
+ * FOLDER/index.txt: number | images | switches | prediction of policy driver
+ * | of policy best | what each image returns. Words of a row are explained in
+ * tests/unit/walk/nvidia-sm90.txt; besides: ,lz4 ,zstd compress, ,shared=N
+ * ,const=N ,undefvar are PTX that uses this much or an undefined variable.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "image/fatbin.h"
+#include "kiln/image.h"
+
+enum { IMAGES_MAX = 16, SHARED_MOST = 232448, CONST_MOST = 65536 };
+
+struct image {
+    struct buffer bytes;
+    struct fatbin_item item;
+    int value;
+    int fails; /* CUresult of the compiler for it; 0: it assembles */
+    long kind, sm, flags, major, minor; /* to be put into the header; -1 */
+};
+
+struct row {
+    char text[1024], images_text[1024], switches[64];
+    int number, raw;
+    struct image images[IMAGES_MAX];
+    size_t count;
+    struct kiln_target target;
+};
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "walk_make: %s: %s\n", what, why);
+    exit(2);
+}
+
+/* The text behind ",key=" (or ",key") in a token, or NULL. */
+static const char *modifier(const char *token, const char *key)
+{
+    size_t n = strlen(key);
+
+    for (const char *p = token; (p = strchr(p, ','));) {
+        p++;
+        if (!strncmp(p, key, n) && (p[n] == '=' || p[n] == ',' || !p[n]))
+            return p[n] == '=' ? p + n + 1 : p + n;
+    }
+    return NULL;
+}
+
+static long number(const char *token, const char *key)
+{
+    const char *text = modifier(token, key);
+
+    return text ? strtol(text, NULL, 0) : -1;
+}
+
+static void ptx_text(struct image *image, const char *token, const char *target,
+                     const char *version)
+{
+    struct buffer *b = &image->bytes;
+    long shared = number(token, "shared"), constant = number(token, "const");
+    int undef = modifier(token, "undef") != NULL;
+    int undefvar = modifier(token, "undefvar") != NULL;
+    int bad = modifier(token, "bad") != NULL;
+
+    buffer_printf(b, ".version %s\n.target %s\n.address_size 64\n", version,
+                  target);
+    if (undef)
+        buffer_text(b, ".extern .func f0();\n");
+    if (undefvar)
+        buffer_text(b, ".extern .global .align 4 .u32 g0;\n");
+    if (shared > 0)
+        buffer_printf(b, ".shared .align 4 .b8 s[%ld];\n", shared);
+    if (constant > 0)
+        buffer_printf(b, ".const .align 4 .b8 c[%ld];\n", constant);
+    buffer_printf(b,
+                  ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %%r<4>;\n"
+                  ".reg .b64 %%rd<4>;\nld.param.u64 %%rd1, [p];\n"
+                  "cvta.to.global.u64 %%rd2, %%rd1;\nmov.u32 %%r1, %d;\n",
+                  image->value);
+    if (bad)
+        buffer_text(b, "mov.u32 %r2 %r1;\n");
+    if (undef)
+        buffer_text(b, "call.uni f0;\n");
+    if (undefvar)
+        buffer_text(b, "ld.global.u32 %r2, [g0];\nadd.u32 %r1, %r1, %r2;\n");
+    if (shared > 0)
+        buffer_text(b, "st.shared.u32 [s], %r1;\nld.shared.u32 %r1, [s];\n");
+    if (constant > 0)
+        buffer_text(b, "ld.const.u32 %r2, [c];\nadd.u32 %r1, %r1, %r2;\n");
+    buffer_text(b, "st.global.u32 [%rd2], %r1;\nret;\n}\n");
+    if (bad || undef || shared > SHARED_MOST || constant > CONST_MOST)
+        image->fails = 218;
+}
+
+static void read_ptx(struct image *image, const char *token)
+{
+    char arch[16], version[16], target[32];
+    unsigned major, minor;
+
+    if (sscanf(token, "ptx:%15[^:]:%15[0-9.]", arch, version) != 2 ||
+        sscanf(version, "%u.%u", &major, &minor) != 2)
+        die(token, "ptx:ARCH:VERSION expected");
+    snprintf(target, sizeof target, "sm_%s", arch);
+    image->item.kind = FATBIN_PTX;
+    image->item.major = (uint16_t)major;
+    image->item.minor = (uint16_t)minor;
+    image->item.sm = (uint32_t)atoi(arch);
+    image->item.variant =
+        strchr(arch, 'a') ? 'a' : strchr(arch, 'f') ? 'f' : 0;
+    ptx_text(image, token, target, version);
+}
+
+static void read_elf(struct image *image, const char *token, const char *units)
+{
+    char name[16], path[4096];
+    struct kiln_error err;
+
+    if (sscanf(token, "elf:%15[a-z0-9]", name) != 1)
+        die(token, "elf:NAME expected");
+    snprintf(path, sizeof path, "%s/%s.cubin", units, name);
+    if (file_read(path, 0, &image->bytes, &err))
+        die(path, err.text);
+    image->item.kind = FATBIN_ELF;
+    image->item.major = 8;
+    image->item.minor = 1;
+    image->item.sm = (uint32_t)atoi(name + 1);
+    image->item.variant =
+        strchr(name + 1, 'a') ? 'a' : strchr(name + 1, 'f') ? 'f' : 0;
+    image->item.flags = image->item.sm >= 100 ? FATBIN_COMPAT : 0;
+    image->value = (int)image->item.sm +
+                   (*name == 'd'                      ? 2000
+                    : *name == 'r'                    ? 3000
+                    : image->item.variant == 'f'      ? 1600
+                                                      : 1000) +
+                   (image->item.variant == 'a' ? 500 : 0);
+}
+
+static void read_image(struct row *row, const char *token, const char *units)
+{
+    struct image *image = &row->images[row->count++];
+    const char *version = modifier(token, "hv");
+    long n;
+
+    if (row->count > IMAGES_MAX)
+        die(row->text, "too many images");
+    image->value = 100 + (int)row->count;
+    if (!strncmp(token, "ptx:", 4))
+        read_ptx(image, token);
+    else
+        read_elf(image, token, units);
+    n = number(token, "trunc");
+    if (n >= 0 && (size_t)n < image->bytes.size) {
+        image->bytes.size = (size_t)n;
+        if (image->item.kind == FATBIN_PTX)
+            image->fails = 218;
+    }
+    n = number(token, "flip");
+    if (n >= 0 && (size_t)n < image->bytes.size)
+        image->bytes.bytes[n] ^= 0xff;
+    image->kind = number(token, "hk");
+    image->sm = number(token, "ha");
+    image->flags = number(token, "hf");
+    image->major = image->minor = -1;
+    if (version)
+        sscanf(version, "%ld.%ld", &image->major, &image->minor);
+    image->item.packing = modifier(token, "lz4")    ? FATBIN_PACKED_LZ4
+                          : modifier(token, "zstd") ? FATBIN_PACKED_ZSTD
+                                                    : FATBIN_PLAIN;
+    image->item.payload = image->bytes.bytes ? image->bytes.bytes : (void *)"";
+    image->item.size = image->bytes.size;
+}
+
+static void put16(unsigned char *at, long v)
+{
+    uint16_t word = (uint16_t)v;
+
+    if (v >= 0)
+        memcpy(at, &word, sizeof word);
+}
+
+/* The headers as the row wants them; flags keep the packing. */
+static void relabel(const struct row *row, struct buffer *out)
+{
+    struct fatbin fatbin;
+    struct fatbin_entry e;
+    struct kiln_error err;
+    uint64_t at[IMAGES_MAX] = {0};
+    int more = 1;
+
+    if (fatbin_open(out->bytes, out->size, &fatbin, &err))
+        die(row->text, err.text);
+    for (size_t i = 0; i < row->count; i++) {
+        if (fatbin_next(&fatbin, &e, &more, &err) || !more)
+            die(row->text, err.text);
+        at[i] = e.offset;
+    }
+    for (size_t i = 0; i < row->count; i++) {
+        const struct image *image = &row->images[i];
+        unsigned char *header = out->bytes + at[i];
+        uint32_t sm = (uint32_t)image->sm;
+        uint64_t flags;
+
+        put16(header, image->kind);
+        put16(header + 24, image->minor);
+        put16(header + 26, image->major);
+        if (image->sm >= 0)
+            memcpy(header + 28, &sm, sizeof sm);
+        if (image->flags >= 0) {
+            memcpy(&flags, header + 40, sizeof flags);
+            flags = (flags & (FATBIN_LZ4 | FATBIN_ZSTD)) |
+                    (uint64_t)image->flags;
+            memcpy(header + 40, &flags, sizeof flags);
+        }
+    }
+}
+
+static void build(const struct row *row, struct buffer *out)
+{
+    struct fatbin_item items[IMAGES_MAX];
+    struct kiln_error err;
+
+    if (row->raw) {
+        buffer_add(out, row->images[0].bytes.bytes, row->images[0].bytes.size);
+        return;
+    }
+    for (size_t i = 0; i < row->count; i++)
+        items[i] = row->images[i].item;
+    if (fatbin_write(items, row->count, out, &err))
+        die(row->text, err.text);
+    relabel(row, out);
+}
+
+static void read_switches(struct row *row)
+{
+    char copy[64];
+
+    snprintf(copy, sizeof copy, "%s", row->switches);
+    for (char *w = strtok(copy, " "); w; w = strtok(NULL, " "))
+        if (!strcmp(w, "force=1"))
+            row->target.force_ptx = 1;
+        else if (!strcmp(w, "disable=1"))
+            row->target.disable_jit = 1;
+        else if (!strncmp(w, "target=", 7))
+            row->target.jit_for = (unsigned)strtoul(w + 7, NULL, 10);
+}
+
+/* "#2", the second image runs, or the CUresult. */
+static void predict_driver(const struct row *row, const struct kiln_file *file,
+                           char *text, size_t size)
+{
+    struct kiln_target target = row->target;
+    struct kiln_walk *walk;
+    struct kiln_error err;
+    long chosen;
+    int result;
+
+    target.policy = KILN_POLICY_DRIVER;
+    if (kiln_walk_new(file, 0, &target, &walk, &err))
+        die(row->text, err.text);
+    chosen = kiln_walk_chosen(walk);
+    result = kiln_status_cuda(kiln_walk_status(walk));
+    if (!result && row->images[chosen].fails)
+        result = row->images[chosen].fails;
+    if (result)
+        snprintf(text, size, "%d", result);
+    else
+        snprintf(text, size, "#%ld", chosen + 1);
+    kiln_walk_free(walk);
+}
+
+/* The best that assembles; "-" where there is none. */
+static void predict_best(const struct row *row, const struct kiln_file *file,
+                         char *text, size_t size)
+{
+    struct kiln_target target = row->target;
+    struct kiln_walk *walk;
+    struct kiln_error err;
+    int best = 0;
+
+    target.policy = KILN_POLICY_BEST;
+    target.jit_for = 0;
+    if (kiln_walk_new(file, 0, &target, &walk, &err))
+        die(row->text, err.text);
+    snprintf(text, size, "-");
+    for (size_t i = 0; i < kiln_walk_count(walk); i++) {
+        struct kiln_verdict v = {.size = sizeof v};
+
+        kiln_walk_verdict(walk, i, &v, NULL);
+        if (v.rank && !row->images[i].fails && (!best || v.rank < best)) {
+            best = v.rank;
+            snprintf(text, size, "#%zu", i + 1);
+        }
+    }
+    kiln_walk_free(walk);
+}
+
+static void predict(const struct row *row, const struct buffer *image,
+                    char driver[16], char best[16])
+{
+    struct kiln_file *file;
+    struct kiln_error err;
+
+    if (kiln_file_open_bytes(row->images_text, image->bytes, image->size, &file,
+                             &err)) {
+        snprintf(driver, 16, "200");
+        snprintf(best, 16, "-");
+        return;
+    }
+    predict_driver(row, file, driver, 16);
+    predict_best(row, file, best, 16);
+    kiln_file_close(file);
+}
+
+static void write_row(const struct row *row, const char *folder, FILE *index)
+{
+    struct buffer out = {0};
+    struct kiln_error err;
+    char path[4096], driver[16], best[16];
+
+    build(row, &out);
+    predict(row, &out, driver, best);
+    snprintf(path, sizeof path, "%s/%d.img", folder, row->number);
+    if (file_write(path, out.bytes, out.size, &err))
+        die(path, err.text);
+    fprintf(index, "%d | %s | %s | %s | %s | ", row->number, row->images_text,
+            row->switches, driver, best);
+    for (size_t i = 0; i < row->count; i++)
+        fprintf(index, "%s%d", i ? "," : "", row->images[i].value);
+    fputc('\n', index);
+    buffer_fini(&out);
+}
+
+static void read_row(struct row *row, char *line, const char *units)
+{
+    char images[1024], *save = NULL;
+
+    snprintf(row->text, sizeof row->text, "%s", line);
+    if (sscanf(line, "%d | %1023[^|] | %63[^|\n]", &row->number, images,
+               row->switches) != 3)
+        die(line, "number | images | switches expected");
+    while (*images && images[strlen(images) - 1] == ' ')
+        images[strlen(images) - 1] = '\0';
+    while (*row->switches && row->switches[strlen(row->switches) - 1] == ' ')
+        row->switches[strlen(row->switches) - 1] = '\0';
+    snprintf(row->images_text, sizeof row->images_text, "%s", images);
+    row->raw = *images != '{';
+    for (char *t = strtok_r(images, " ", &save); t;
+         t = strtok_r(NULL, " ", &save))
+        if (*t != '{' && *t != '}')
+            read_image(row, t, units);
+    read_switches(row);
+}
+
+int main(int argc, char **argv)
+{
+    char line[1024], path[4096];
+    FILE *rows, *index;
+    int count = 0;
+
+    if (argc != 5)
+        die("usage", "walk_make sm_90|cpu ROWS UNITS FOLDER");
+    rows = fopen(argv[2], "r");
+    snprintf(path, sizeof path, "%s/index.txt", argv[4]);
+    index = fopen(path, "w");
+    if (!rows || !index)
+        die(rows ? path : argv[2], "cannot be opened");
+    while (fgets(line, sizeof line, rows)) {
+        static struct row row;
+
+        if (*line == '#' || *line == '\n')
+            continue;
+        memset(&row, 0, sizeof row);
+        row.target = (struct kiln_target){.size = sizeof row.target,
+                                          .kind = KILN_DEVICE_NVIDIA,
+                                          .sm = 90,
+                                          .driver_version = 13000};
+        if (!strcmp(argv[1], "cpu")) {
+            row.target.kind = KILN_DEVICE_CPU;
+            row.target.sm = 121;
+        } else {
+            row.target.sm = (unsigned)strtoul(argv[1] + 3, NULL, 10);
+        }
+        read_row(&row, line, argv[3]);
+        write_row(&row, argv[4], index);
+        for (size_t i = 0; i < row.count; i++)
+            buffer_fini(&row.images[i].bytes);
+        count++;
+    }
+    fclose(rows);
+    if (fclose(index))
+        die(path, "cannot be written");
+    printf("%d rows\n", count);
+    return count ? 0 : 1;
+}
