@@ -162,6 +162,8 @@ static enum kiln_status analyse(struct graph *g, struct kiln_error *err)
         st = graph_shape(g, err);
     if (!st)
         st = graph_schedule(g, err);
+    if (!st)
+        st = graph_alike(g, err);
     return st;
 }
 

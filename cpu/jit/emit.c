@@ -186,10 +186,11 @@ static enum kiln_status make_places(struct emit *e)
     e->phi_slot = arena_array(g->arena, n, sizeof *e->phi_slot);
     e->known = arena_array(g->arena, n, sizeof *e->known);
     e->mask_slot = arena_array(g->arena, blocks, sizeof *e->mask_slot);
+    e->alike_slot = arena_array(g->arena, blocks, sizeof *e->alike_slot);
     e->test = arena_array(g->arena, blocks, sizeof *e->test);
     e->body = arena_array(g->arena, blocks, sizeof *e->body);
     if ((n && (!e->slot || !e->exit_slot || !e->phi_slot || !e->known)) ||
-        !e->mask_slot || !e->test || !e->body)
+        !e->mask_slot || !e->alike_slot || !e->test || !e->body)
         return kiln_fail(e->err, KILN_E_MEMORY, "out of memory");
     find_uses(e);
     for (int i = 0; i < g->value_count; i++) {
@@ -211,6 +212,10 @@ static enum kiln_status make_places(struct emit *e)
         char name[32];
 
         make_slot(e, &e->mask_slot[at], e->mask_type, e->chunks);
+        if (g->blocks[at].alike != at &&
+            !e->alike_slot[g->blocks[at].alike].count)
+            make_slot(e, &e->alike_slot[g->blocks[at].alike], e->mask_type,
+                      e->chunks);
         snprintf(name, sizeof name, "b%d.line%u", at, g->blocks[at].line);
         if (g->blocks[at].pending)
             e->test[at] = emit_new_bb(e, "test");
@@ -220,6 +225,12 @@ static enum kiln_status make_places(struct emit *e)
 }
 
 /* --- control --- */
+
+/* No lane of a warp ends before such a block, and none comes alone. */
+int emit_is_whole(const struct emit *e, int block)
+{
+    return e->g->blocks[block].alike == e->g->order[0];
+}
 
 static LLVMBasicBlockRef next_test(struct emit *e, int block)
 {
@@ -355,34 +366,60 @@ static void poison_dead(struct emit *e, int block)
             g->blocks[v->block].loop == loop)
             poison(e, &e->phi_slot[i]);
     }
+    for (int i = 0; header && i < g->block_count; i++)
+        if (i != block && g->blocks[i].loop == loop)
+            poison(e, &e->alike_slot[i]);
+}
+
+/* Do lanes wait at the block? Else control goes on to the next where some
+ * may. */
+static void test_block(struct emit *e, int block)
+{
+    const struct emit_slot *s = &e->mask_slot[block];
+    LLVMValueRef all = NULL;
+
+    LLVMPositionBuilderAtEnd(e->l.b, e->test[block]);
+    if (emit_is_whole(e, block)) {
+        LLVMBuildBr(e->l.b, e->body[block]);
+        return;
+    }
+    for (unsigned c = 0; c < e->chunks; c++) {
+        LLVMValueRef m = LLVMBuildLoad2(e->l.b, e->mask_type, s->at[c], "");
+
+        all = all ? LLVMBuildOr(e->l.b, all, m, "") : m;
+    }
+    LLVMBuildCondBr(e->l.b, mask_any(e, all), e->body[block],
+                    next_test(e, block));
+}
+
+/* The lanes that came, which are those of the block that this is alike to. */
+static void take_mask(struct emit *e, int block)
+{
+    const struct graph_block *b = &e->g->blocks[block];
+    const struct emit_slot *s = &e->mask_slot[block];
+    const struct emit_slot *alike = &e->alike_slot[b->alike];
+
+    for (unsigned c = 0; c < e->chunks; c++) {
+        e->any[c] = NULL;
+        e->mask[c] = LLVMBuildLoad2(
+            e->l.b, e->mask_type,
+            b->alike == block ? s->at[c] : alike->at[c], "");
+        if (b->alike == block && alike->count)
+            LLVMBuildStore(e->l.b, e->mask[c], alike->at[c]);
+        if (b->pending)
+            LLVMBuildStore(e->l.b, LLVMConstNull(e->mask_type), s->at[c]);
+    }
 }
 
 static void enter_block(struct emit *e, int block)
 {
     const struct graph_block *b = &e->g->blocks[block];
-    const struct emit_slot *s = &e->mask_slot[block];
 
-    if (b->pending) {
-        LLVMValueRef all = NULL;
-
-        LLVMPositionBuilderAtEnd(e->l.b, e->test[block]);
-        for (unsigned c = 0; c < e->chunks; c++) {
-            LLVMValueRef m =
-                LLVMBuildLoad2(e->l.b, e->mask_type, s->at[c], "");
-
-            all = all ? LLVMBuildOr(e->l.b, all, m, "") : m;
-        }
-        LLVMBuildCondBr(e->l.b, mask_any(e, all), e->body[block],
-                        next_test(e, block));
-    }
+    if (b->pending)
+        test_block(e, block);
     LLVMPositionBuilderAtEnd(e->l.b, e->body[block]);
     e->at = block;
-    for (unsigned c = 0; c < e->chunks; c++) {
-        e->any[c] = NULL;
-        e->mask[c] = LLVMBuildLoad2(e->l.b, e->mask_type, s->at[c], "");
-        if (b->pending)
-            LLVMBuildStore(e->l.b, LLVMConstNull(e->mask_type), s->at[c]);
-    }
+    take_mask(e, block);
     for (int p = 0; p < b->phi_count; p++) {
         const struct emit_slot *slot = &e->phi_slot[b->phis[p].value];
         LLVMValueRef made[EMIT_MAX_CHUNKS];
@@ -463,6 +500,8 @@ void emit_forget(struct emit *e)
              c++)
             LLVMBuildStore(e->l.b, LLVMConstNull(e->mask_type),
                            e->mask_slot[g->order[i]].at[c]);
+    for (int i = 0; i < g->block_count; i++)
+        poison(e, &e->alike_slot[i]);
     for (int i = 0; i < g->value_count; i++) {
         poison(e, &e->slot[i]);
         poison(e, &e->exit_slot[i]);
@@ -470,34 +509,43 @@ void emit_forget(struct emit *e)
     }
 }
 
-/* Masks of the lanes that exist, into the entry block's slot. */
+/* The lanes of chunk c that exist. */
+static LLVMValueRef existing(struct emit *e, unsigned c)
+{
+    LLVMValueRef first, t;
+
+    if (e->g->rows) /* whole warps: OBJECT_SHAPE_ROWS */
+        return LLVMConstAllOnes(e->mask_type);
+    first = LLVMBuildAdd(e->l.b, e->zero_warp,
+                         emit_const(e, 32, c * e->lanes), "");
+    t = LLVMBuildAdd(e->l.b, emit_splat(e, first), e->iota32, "");
+    return LLVMBuildICmp(e->l.b, LLVMIntULT, t, emit_splat(e, e->threads),
+                         "");
+}
+
 static void start_warp(struct emit *e)
 {
-    struct graph *g = e->g;
+    int entry = e->g->order[0];
+    LLVMValueRef mask[EMIT_MAX_CHUNKS];
 
     e->zero_warp =
         LLVMBuildShl(e->l.b, e->warp, emit_const(e, 32, 5), "first");
     /* Once for a fresh warp and for all that come back. */
     emit_forget(e);
+    for (unsigned c = 0; c < e->chunks; c++) {
+        mask[c] = existing(e, c);
+        if (e->alike_slot[entry].count)
+            LLVMBuildStore(e->l.b, mask[c], e->alike_slot[entry].at[c]);
+    }
     if (e->resume) {
         LLVMBasicBlockRef fresh = emit_new_bb(e, "fresh");
 
         wait_start_warp(e, fresh);
         LLVMPositionBuilderAtEnd(e->l.b, fresh);
     }
-    for (unsigned c = 0; c < e->chunks; c++) {
-        LLVMValueRef first = LLVMBuildAdd(
-            e->l.b, e->zero_warp, emit_const(e, 32, c * e->lanes), "");
-        LLVMValueRef t =
-            LLVMBuildAdd(e->l.b, emit_splat(e, first), e->iota32, "");
-        LLVMValueRef m = LLVMBuildICmp(e->l.b, LLVMIntULT, t,
-                                       emit_splat(e, e->threads), "");
-
-        if (g->rows) /* whole warps: OBJECT_SHAPE_ROWS */
-            m = LLVMConstAllOnes(e->mask_type);
-        LLVMBuildStore(e->l.b, m, e->mask_slot[0].at[c]);
-    }
-    LLVMBuildBr(e->l.b, e->body[0]);
+    for (unsigned c = 0; c < e->chunks; c++)
+        LLVMBuildStore(e->l.b, mask[c], e->mask_slot[entry].at[c]);
+    LLVMBuildBr(e->l.b, e->body[entry]);
 }
 
 static void set_types(struct emit *e, LLVMContextRef ctx)

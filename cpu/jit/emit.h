@@ -35,6 +35,7 @@ struct emit_slot { /* allocas */
     LLVMValueRef at[EMIT_MAX_CHUNKS];
     int count; /* 0: no slot */
     struct emit_place *place; /* count of them, or NULL: not kept */
+    int wanted;               /* emit_wait.c: behind the barrier at hand */
 };
 
 /* A value as known in the current block. */
@@ -80,7 +81,9 @@ struct emit {
     LLVMValueRef barrier_result; /* fibers: an alloca */
     struct emit_wait *waits;     /* by block */
     LLVMBasicBlockRef *test, *body; /* by block */
-    struct emit_slot *mask_slot;    /* by block */
+    struct emit_slot *mask_slot;    /* by block: the lanes that come or wait */
+    struct emit_slot *alike_slot;   /* by block that others are alike to: the
+                                     * lanes that it ran with */
     struct emit_slot *slot, *exit_slot, *phi_slot; /* by value */
     struct emit_known *known;                      /* by value */
     int at; /* current block */
@@ -103,6 +106,8 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
 /* Where control goes on the edge: its target, or where lanes may wait. */
 LLVMBasicBlockRef emit_edge_target(struct emit *e,
                                    const struct graph_edge *edge);
+/* Does the whole warp, as far as it exists, come to this block? */
+int emit_is_whole(const struct emit *e, int block);
 void emit_send_lanes(struct emit *e, const struct graph_edge *edge,
                      LLVMValueRef const *mask);
 /* No slot holds anything, no lane waits anywhere. */

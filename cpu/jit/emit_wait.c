@@ -311,18 +311,62 @@ static int keep_values(struct emit *e, struct emit_wait *w,
     return bad;
 }
 
+/* The last position at which a block alike to `block` may run while what
+ * that ran with holds. */
+static int last_alike(const struct graph *g, int block, int from)
+{
+    int last = g->blocks[block].pos;
+
+    for (int l = g->blocks[block].loop; l >= 0 && !graph_in_loop(g, from, l);
+         l = g->loops[l].parent)
+        last = g->loops[l].last_pos;
+    return last;
+}
+
+/* Masks that blocks further on are alike to. The whole warp's is made anew
+ * (emit.c, start_warp). */
+static int keep_alike(struct emit *e, struct emit_wait *w, int block)
+{
+    struct graph *g = e->g;
+    int at = g->blocks[block].pos, bad = 0;
+
+    for (int i = 0; i < g->order_count; i++)
+        e->alike_slot[g->order[i]].wanted = 0;
+    for (int i = 0; i < g->order_count; i++) {
+        int y = g->order[i], first = g->blocks[y].alike;
+
+        if (first != y && !emit_is_whole(e, y) && g->blocks[first].pos <= at &&
+            last_alike(g, y, first) > at)
+            e->alike_slot[first].wanted = 1;
+    }
+    for (int i = 0; i < g->order_count; i++)
+        if (e->alike_slot[g->order[i]].wanted)
+            bad |= keep(e, w, &e->alike_slot[g->order[i]]);
+    return bad;
+}
+
+/* Does anything read which lanes come to the block? */
+static int reads_lanes(const struct emit *e, int block)
+{
+    const struct graph_block *b = &e->g->blocks[block];
+
+    return !emit_is_whole(e, block) && (b->alike == block || b->pending);
+}
+
 static int keep_lanes(struct emit *e, struct emit_wait *w, int block)
 {
     struct graph *g = e->g;
     int behind = g->blocks[block].succ[0].to, bad;
 
-    bad = keep(e, w, &e->mask_slot[behind]);
+    bad = keep_alike(e, w, block);
+    if (reads_lanes(e, behind))
+        bad |= keep(e, w, &e->mask_slot[behind]);
     for (int i = g->blocks[block].pos + 1; i < g->order_count; i++) {
         const struct graph_block *y = &g->blocks[g->order[i]];
 
         if (!y->pending || !waits_across(g, g->order[i], block))
             continue;
-        if (g->order[i] != behind)
+        if (g->order[i] != behind && reads_lanes(e, g->order[i]))
             bad |= keep(e, w, &e->mask_slot[g->order[i]]);
         for (int p = 0; p < y->phi_count; p++)
             bad |= keep(e, w, &e->phi_slot[y->phis[p].value]);

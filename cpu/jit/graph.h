@@ -6,7 +6,7 @@
  * once or the lanes on it wait.
  *
  * The passes, in order, each in the file of its name: graph (blocks),
- * loops (preheaders, latches, the linear order), ssa, shape, schedule.
+ * loops (preheaders, latches, the linear order), ssa, shape, schedule, alike.
  */
 #ifndef KILN_CPU_JIT_GRAPH_H
 #define KILN_CPU_JIT_GRAPH_H
@@ -103,6 +103,8 @@ struct graph_block {
     uint8_t mixing;    /* lanes may arrive over several edges */
     uint8_t pending;   /* has a deferred edge in */
     uint8_t waits;     /* ends at a barrier: its successor starts after it */
+    int alike; /* a block that runs with the same lanes, the same one for all
+                * of them, before them in order; or itself */
     int next; /* first block in order where lanes may wait when this one is
                * left, or GRAPH_NONE */
     unsigned line;
@@ -143,6 +145,7 @@ enum kiln_status graph_loops(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_ssa(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_shape(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_schedule(struct graph *g, struct kiln_error *err);
+enum kiln_status graph_alike(struct graph *g, struct kiln_error *err);
 
 /* For the passes: preds, reachability, RPO and immediate dominators anew. */
 enum kiln_status graph_order(struct graph *g, struct kiln_error *err);

@@ -362,7 +362,7 @@ class Kernel:
         if self.kind == "warp" and s.mask:
             return self.branch(s)
         n = self.one(2, 3, 3, 4)
-        v = self.name("s")
+        v = self.name("sw")
         self.decls.append(f"u32 {v} = 0;")
         self.emit(s, f"{v} = {self.u(2)} % {n + 1}u;")
         self.emit(s, f"switch ({v}) {{")

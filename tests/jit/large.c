@@ -182,11 +182,11 @@ static void loops(int depth)
 void run_large(void)
 {
     const char *slow = getenv("KILN_TEST_LONG");
-    int scale = slow && *slow ? 10 : 1;
+    int scale = slow && *slow ? 7 : 1;
 
     nested(200);
     chain(200 * scale);
-    straight(5000 * scale);
+    straight(1000 * scale * scale);
     barriers(40 * scale);
     loops(10);
     free(text);
