@@ -13,6 +13,7 @@
  */
 #include "cpu/jit/divergence.h"
 #include "cpu/jit/graph.h"
+#include "cpu/jit/use.h"
 
 static const struct graph_shape bottom = {SHAPE_BOTTOM, 0};
 static const struct graph_shape uniform = {SHAPE_UNIFORM, 0};
@@ -110,41 +111,6 @@ struct graph_shape graph_operand_shape(const struct graph *g,
     }
 }
 
-/* Whether the operands are (base + lane * stride)-linear integers. */
-static int is_index_type(enum ptx_type t)
-{
-    unsigned bits = ptx_type_bits(t);
-    enum ptx_type_class c = ptx_type_class(t);
-
-    return (bits == 32 || bits == 64) &&
-           (c == PTX_CLASS_BITS || c == PTX_CLASS_UINT || c == PTX_CLASS_SINT);
-}
-
-static int is_linear(const struct ptx_insn *p)
-{
-    if (!p->type_count || !is_index_type(p->types[0]) ||
-        ptx_has(p, PTX_MOD_SAT) || ptx_has(p, PTX_MOD_CC))
-        return 0;
-    switch (p->op) {
-    case PTX_OP_ADD:
-    case PTX_OP_SUB:
-    case PTX_OP_SHL:
-        return 1;
-    case PTX_OP_MUL:
-    case PTX_OP_MAD:
-        return ptx_has(p, PTX_MOD_LO) || ptx_has(p, PTX_MOD_WIDE);
-    case PTX_OP_CVT:
-        return p->type_count == 2 && is_index_type(p->types[1]);
-    case PTX_OP_CVTA:
-        return 1;
-    case PTX_OP_MOV:
-        return p->operands[0].kind == PTX_OPERAND_REG &&
-               p->operands[1].kind != PTX_OPERAND_VECTOR;
-    default:
-        return 0;
-    }
-}
-
 /* Same in each chunk at best. */
 static struct graph_shape flat(struct graph_shape s)
 {
@@ -181,120 +147,6 @@ static struct graph_shape scale(struct graph_shape a, struct graph_shape b,
     return strided(shift ? a.stride * ((int64_t)1 << by) : a.stride * by);
 }
 
-/* Known upper bounds of unsigned values: enough to see that an index does
- * not wrap. The launch shape that `rows` stands for has grid * block up to
- * 2^31 in each dimension. */
-static uint64_t operand_max(const struct graph *g,
-                            const struct graph_insn *insn, int k)
-{
-    const struct ptx_operand *o = &insn->ptx->operands[k];
-
-    if (o->kind == PTX_OPERAND_INT && o->ival >= 0)
-        return (uint64_t)o->ival;
-    if (o->kind == PTX_OPERAND_REG)
-        return g->values[insn->val[k]].umax;
-    if (o->kind != PTX_OPERAND_SREG)
-        return UINT64_MAX;
-    switch (o->sreg) {
-    case PTX_SREG_TID:
-        return 1023;
-    case PTX_SREG_NTID:
-        return 1024;
-    case PTX_SREG_CTAID:
-    case PTX_SREG_NCTAID:
-        return INT32_MAX;
-    case PTX_SREG_LANEID:
-        return 31;
-    default:
-        return UINT64_MAX;
-    }
-}
-
-static const struct ptx_operand *
-defining_sreg(const struct graph *g, const struct graph_insn *insn, int k)
-{
-    const struct ptx_operand *o = &insn->ptx->operands[k];
-    const struct graph_value *v;
-    const struct graph_insn *d;
-
-    if (o->kind == PTX_OPERAND_SREG)
-        return o;
-    if (o->kind != PTX_OPERAND_REG)
-        return NULL;
-    v = &g->values[insn->val[k]];
-    if (v->insn < 0)
-        return NULL;
-    d = &g->blocks[v->block].insns[v->insn];
-    if (d->kind != GRAPH_INSN_PTX || d->ptx->op != PTX_OP_MOV ||
-        d->ptx->operands[1].kind != PTX_OPERAND_SREG)
-        return NULL;
-    return &d->ptx->operands[1];
-}
-
-/* ctaid.d * ntid.d + tid.d */
-static int is_global_id(const struct graph *g, const struct graph_insn *insn)
-{
-    const struct ptx_operand *a = defining_sreg(g, insn, 1);
-    const struct ptx_operand *b = defining_sreg(g, insn, 2);
-    const struct ptx_operand *c = defining_sreg(g, insn, 3);
-
-    if (!a || !b || !c || !g->rows || insn->ptx->op != PTX_OP_MAD)
-        return 0;
-    if (a->sreg == PTX_SREG_NTID) {
-        const struct ptx_operand *t = a;
-
-        a = b;
-        b = t;
-    }
-    return a->sreg == PTX_SREG_CTAID && b->sreg == PTX_SREG_NTID &&
-           c->sreg == PTX_SREG_TID && a->dim == b->dim && b->dim == c->dim;
-}
-
-static uint64_t result_max(const struct graph *g,
-                           const struct graph_insn *insn, unsigned bits)
-{
-    const struct ptx_insn *p = insn->ptx;
-    uint64_t a = 0, b = 0, c = 0, r;
-    int fails = 0;
-
-    for (int t = 0; t < p->type_count; t++)
-        if (!is_index_type(p->types[t]))
-            return UINT64_MAX; /* other bits than the operands' */
-    if (p->operand_count > 1)
-        a = operand_max(g, insn, 1);
-    if (p->operand_count > 2)
-        b = operand_max(g, insn, 2);
-    if (p->operand_count > 3)
-        c = operand_max(g, insn, 3);
-    switch (p->op) {
-    case PTX_OP_MOV:
-    case PTX_OP_CVT:
-        r = a;
-        break;
-    case PTX_OP_ADD:
-        fails = __builtin_add_overflow(a, b, &r);
-        break;
-    case PTX_OP_MUL:
-        fails = __builtin_mul_overflow(a, b, &r);
-        break;
-    case PTX_OP_MAD:
-        if (is_global_id(g, insn))
-            return INT32_MAX;
-        fails = __builtin_mul_overflow(a, b, &r) ||
-                __builtin_add_overflow(r, c, &r);
-        break;
-    case PTX_OP_SHL:
-        fails = b > 32 || a >> 31;
-        r = fails ? 0 : a << b;
-        break;
-    default:
-        return UINT64_MAX;
-    }
-    if (fails || (bits == 32 && r > INT32_MAX) || r > INT64_MAX)
-        return UINT64_MAX;
-    return r;
-}
-
 /* A 32-bit source widened to 64 bits. */
 static struct graph_shape widen(struct graph_shape s, int is_signed,
                                 uint64_t umax, int address_only)
@@ -307,8 +159,7 @@ static struct graph_shape widen(struct graph_shape s, int is_signed,
 }
 
 static struct graph_shape linear_shape(const struct graph *g,
-                                       const struct graph_insn *insn,
-                                       int block)
+                                       const struct graph_insn *insn, int block)
 {
     const struct ptx_insn *p = insn->ptx;
     const struct graph_value *dst = &g->values[insn->val[0]];
@@ -324,7 +175,7 @@ static struct graph_shape linear_shape(const struct graph *g,
         if (ptx_type_bits(p->types[0]) <= ptx_type_bits(p->types[1]))
             return dst->bits > ptx_type_bits(p->types[0]) ? flat(a) : a;
         is_signed = ptx_type_class(p->types[1]) == PTX_CLASS_SINT;
-        return widen(a, is_signed, operand_max(g, insn, 1),
+        return widen(a, is_signed, range_operand(g, insn, 1),
                      dst->address_only);
     default:
         break;
@@ -343,7 +194,7 @@ static struct graph_shape linear_shape(const struct graph *g,
         second = 1;
     }
     if (ptx_has(p, PTX_MOD_WIDE))
-        a = widen(a, is_signed, operand_max(g, insn, first),
+        a = widen(a, is_signed, range_operand(g, insn, first),
                   dst->address_only);
     r = scale(a, b, &p->operands[second], 0);
     if (p->op == PTX_OP_MAD)
@@ -359,8 +210,8 @@ static struct graph_shape flat_or_varying(struct graph_shape s)
 
 /* Loads: as regular as their address; other memory and warp operations. */
 static struct graph_shape effect_shape(const struct graph *g,
-                                       const struct graph_insn *insn,
-                                       int block, int dst)
+                                       const struct graph_insn *insn, int block,
+                                       int dst)
 {
     const struct ptx_insn *p = insn->ptx;
     struct graph_shape s;
@@ -400,7 +251,7 @@ static struct graph_shape ptx_shape(const struct graph *g,
 
     if (!graph_is_pure(p))
         return effect_shape(g, insn, block, dst);
-    if (is_linear(p))
+    if (use_is_linear(p))
         return linear_shape(g, insn, block);
     for (int k = p->dst_count; k < p->operand_count; k++) {
         struct graph_shape o = graph_operand_shape(g, insn, k, block);
@@ -415,8 +266,7 @@ static struct graph_shape ptx_shape(const struct graph *g,
 }
 
 static struct graph_shape select_shape(const struct graph *g,
-                                       const struct graph_insn *insn,
-                                       int block)
+                                       const struct graph_insn *insn, int block)
 {
     struct graph_shape p = graph_shape_at(g, insn->guard, block);
     struct graph_shape a = graph_shape_at(g, insn->val[1], block);
@@ -440,8 +290,7 @@ static int raise_to(struct graph *g, int value, struct graph_shape s)
     return 1;
 }
 
-static int shape_insn(struct graph *g, const struct graph_insn *insn,
-                      int block)
+static int shape_insn(struct graph *g, const struct graph_insn *insn, int block)
 {
     const struct ptx_insn *p = insn->ptx;
     int changed = 0;
@@ -456,7 +305,7 @@ static int shape_insn(struct graph *g, const struct graph_insn *insn,
             changed |= raise_to(g, insn->val[k], s);
             if (k == 0)
                 g->values[insn->val[k]].umax =
-                    result_max(g, insn, g->values[insn->val[k]].bits);
+                    range_result(g, insn, g->values[insn->val[k]].bits);
         } else if (insn->vec[k]) {
             s = flat(ptx_shape(g, insn, block, k));
             for (int e = 0; e < p->operands[k].count; e++)
@@ -484,85 +333,6 @@ static int shape_phi(struct graph *g, int block, const struct graph_phi *phi)
 static int is_undefined(const struct graph_value *v)
 {
     return v->insn == GRAPH_NONE && v->phi == GRAPH_NONE;
-}
-
-/* --- which values serve addresses alone --- */
-
-static int takes_address(const struct ptx_insn *p)
-{
-    switch (p->op) {
-    case PTX_OP_LD:
-    case PTX_OP_LDU:
-    case PTX_OP_ST:
-    case PTX_OP_ATOM:
-    case PTX_OP_RED:
-    case PTX_OP_PREFETCH:
-    case PTX_OP_PREFETCHU:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-static int clear(struct graph *g, int value)
-{
-    int was = value != GRAPH_NONE && g->values[value].address_only;
-
-    if (was)
-        g->values[value].address_only = 0;
-    return was;
-}
-
-static int serve_insn(struct graph *g, const struct graph_insn *insn)
-{
-    const struct ptx_insn *p = insn->ptx;
-    int changed = 0;
-
-    if (insn->kind == GRAPH_INSN_RESULT)
-        return 0;
-    if (insn->kind == GRAPH_INSN_SELECT) {
-        if (g->values[insn->val[0]].address_only)
-            return 0;
-        return clear(g, insn->val[1]) | clear(g, insn->val[2]);
-    }
-    for (int k = p->dst_count; k < p->operand_count; k++) {
-        const struct ptx_operand *o = &p->operands[k];
-
-        if (o->kind == PTX_OPERAND_VECTOR)
-            for (int e = 0; e < o->count; e++)
-                changed |= clear(g, insn->vec[k][e]);
-        if (insn->val[k] == GRAPH_NONE)
-            continue;
-        if (o->kind == PTX_OPERAND_ADDR_REG && takes_address(p))
-            continue;
-        if (is_linear(p) && insn->val[0] != GRAPH_NONE &&
-            g->values[insn->val[0]].address_only)
-            continue;
-        changed |= clear(g, insn->val[k]);
-    }
-    return changed;
-}
-
-static void find_address_only(struct graph *g)
-{
-    int changed = 1;
-
-    for (int i = 0; i < g->value_count; i++)
-        g->values[i].address_only = 1;
-    while (changed) {
-        changed = 0;
-        for (int i = g->order_count - 1; i >= 0; i--) {
-            struct graph_block *b = &g->blocks[g->order[i]];
-
-            for (int k = b->insn_count - 1; k >= 0; k--)
-                changed |= serve_insn(g, &b->insns[k]);
-            for (int p = 0; p < b->phi_count; p++)
-                for (int e = 0; !g->values[b->phis[p].value].address_only &&
-                                e < b->pred_count;
-                     e++)
-                    changed |= clear(g, b->phis[p].in[e]);
-        }
-    }
 }
 
 /* One round over all blocks; newly divergent branches spread at once. */
@@ -593,13 +363,13 @@ static int shape_round(struct graph *g, int *labels)
 
 enum kiln_status graph_shape(struct graph *g, struct kiln_error *err)
 {
-    int *labels = arena_array(g->arena, (size_t)g->order_count + 1,
-                              sizeof *labels);
+    int *labels =
+        arena_array(g->arena, (size_t)g->order_count + 1, sizeof *labels);
 
     if (!labels)
         return kiln_fail(err, KILN_E_MEMORY, "%s: out of memory",
                          g->func->name);
-    find_address_only(g);
+    use_find_address_only(g);
     for (int i = 0; i < g->value_count; i++)
         if (is_undefined(&g->values[i]))
             g->values[i].kind_of_shape = SHAPE_UNIFORM;
