@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "tool/npy.h"
 #include "tool/run.h"
+#include "tool/tool.h"
 
 enum { PIECE = 1 << 20 };
 
@@ -299,7 +299,6 @@ static enum kiln_status drain(struct run *run, size_t i, struct sink *sink,
     return st;
 }
 
-/* A file that was begun and not finished does not stay. */
 static enum kiln_status read_one(struct run *run, size_t i,
                                  unsigned char *piece)
 {
@@ -324,11 +323,11 @@ static enum kiln_status read_one(struct run *run, size_t i,
         st = fail(run, i, KILN_E_OS, "%s: %s", a->out_file, strerror(errno));
     if (!st)
         st = drain(run, i, &sink, piece);
-    if (fclose(sink.text) && !st)
+    if ((a->out == OUT_FILE ? output_close(sink.text, a->out_file, st != 0)
+                            : fclose(sink.text)) &&
+        !st)
         st = fail(run, i, KILN_E_OS, "%s: %s",
                   a->out_file ? a->out_file : "output", strerror(errno));
-    if (st && a->out == OUT_FILE)
-        unlink(a->out_file);
     return st;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tool/inspect.h"
+#include "tool/tool.h"
 
 static const char *suffix(const struct kiln_entry *e)
 {
@@ -34,13 +35,10 @@ static int write_entry(const char *path, const void *bytes, size_t size)
     FILE *to = fopen(path, "wb");
     int bad = !to || fwrite(bytes, 1, size, to) != size;
 
-    if (to && fclose(to))
+    if (to && output_close(to, path, bad))
         bad = 1;
-    if (bad) {
+    if (bad)
         fprintf(stderr, "kiln inspect: %s: %s\n", path, strerror(errno));
-        if (to)
-            remove(path);
-    }
     return bad;
 }
 

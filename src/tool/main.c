@@ -43,6 +43,11 @@ static void overview(FILE *to)
           to);
 }
 
+static int is_help(const char *text)
+{
+    return !strcmp(text, "--help") || !strcmp(text, "-h");
+}
+
 static int help_main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -78,9 +83,10 @@ int main(int argc, char **argv)
         printf("kiln %s\n", kiln_version());
         return finish(EXIT_DONE);
     }
-    if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") ||
-        !strcmp(argv[1], "-h"))
+    if (!strcmp(argv[1], "help") || is_help(argv[1]))
         return finish(help_main(argc - 1, argv + 1));
+    if (argc == 3 && is_help(argv[2])) /* kiln COMMAND --help */
+        return finish(help_main(2, argv));
     for (size_t i = 0; i < COMMANDS; i++)
         if (!strcmp(argv[1], commands[i].name))
             return finish(commands[i].main(argc - 1, argv + 1));

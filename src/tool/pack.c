@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kiln/image.h"
 #include "tool/tool.h"
@@ -111,19 +110,16 @@ static int read_item(struct kiln_pack_item *item)
     return EXIT_DONE;
 }
 
-/* A file that was begun and not finished does not stay. */
 static int write_out(const char *path, const void *bytes, size_t size)
 {
     FILE *to = fopen(path, "wb");
     int bad = !to || fwrite(bytes, 1, size, to) != size;
 
-    if (to && fclose(to))
+    if (to && output_close(to, path, bad))
         bad = 1;
     if (!bad)
         return EXIT_DONE;
     fprintf(stderr, "kiln pack: %s: %s\n", path, strerror(errno));
-    if (to)
-        unlink(path);
     return EXIT_FAILED;
 }
 

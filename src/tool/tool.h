@@ -25,4 +25,9 @@ extern const char pack_help[];
 int usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Closes what was written to path. -1 with errno set when that fails or when
+ * `bad` says that something before did: then a file that was begun does not
+ * stay. A device, a pipe or what a link names is not ours to remove. */
+int output_close(FILE *to, const char *path, int bad);
+
 #endif
