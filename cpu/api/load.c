@@ -69,6 +69,22 @@ static void describe_elf(const void *bytes, size_t size,
     image->note = note;
 }
 
+/* The version that counts is that of the text: NVIDIA's driver does not look
+ * at the entry's. */
+static void text_version(const struct fatbin_entry *entry,
+                         struct walk_image *image)
+{
+    struct ptx_header header;
+    char head[4096];
+    size_t n;
+
+    if (fatbin_peek(entry, head, sizeof head, &n, NULL) ||
+        ptx_header_read(head, n, &header, NULL))
+        return;
+    image->ptx_major = header.major;
+    image->ptx_minor = header.minor;
+}
+
 static void describe_entry(const struct fatbin_entry *entry,
                            struct walk_image *image, struct candidate *item)
 {
@@ -84,6 +100,7 @@ static void describe_entry(const struct fatbin_entry *entry,
         image->kind = WALK_PTX;
         image->ptx_major = entry->major;
         image->ptx_minor = entry->minor;
+        text_version(entry, image);
     } else if (entry->kind == FATBIN_ELF) {
         struct buffer plain = {0};
 

@@ -11,6 +11,10 @@
 
 enum { DYNAMIC_ALIGN = 16, LOCAL_ALIGN = 16 };
 
+/* What one module and one kernel may take, as ptxas has it for sm_90 and up.
+ * More is no PTX that assembles. */
+enum { CONST_MAX = 65536, SHARED_MAX = 227 * 1024 };
+
 static uint64_t align_up(uint64_t v, uint64_t alignment)
 {
     return (v + alignment - 1) & ~(alignment - 1);
@@ -24,6 +28,7 @@ static int in_data(const struct ptx_var *v)
 static enum kiln_status place_data(struct layout *l, struct kiln_error *err)
 {
     const struct ptx_module *m = l->module;
+    uint64_t constant = 0;
 
     l->variables = arena_array(l->arena, m->var_count, sizeof *l->variables);
     if (m->var_count && !l->variables)
@@ -40,6 +45,14 @@ static enum kiln_status place_data(struct layout *l, struct kiln_error *err)
                              "line %u: %s: an external variable without a "
                              "size; link the module that defines it",
                              v->line, v->name);
+        if (v->space == PTX_SPACE_CONST)
+            constant = align_up(constant, alignment) + v->size;
+        if (constant > CONST_MAX)
+            return kiln_fail(err, KILN_E_PTX,
+                             "line %u: %s: 0x%llx bytes of constant "
+                             "variables, 0x%x at most",
+                             v->line, v->name, (unsigned long long)constant,
+                             CONST_MAX);
         v->offset = align_up(l->data_size, alignment);
         if (__builtin_add_overflow(v->offset, v->size, &l->data_size) ||
             l->data_size > (uint64_t)1 << 40)
@@ -51,8 +64,7 @@ static enum kiln_status place_data(struct layout *l, struct kiln_error *err)
             l->data_align = alignment;
         l->variables[l->variable_count++] = (struct object_variable){
             .name = v->name,
-            .space =
-                v->space == PTX_SPACE_CONST ? OBJECT_CONST : OBJECT_GLOBAL,
+            .space = v->space == PTX_SPACE_CONST ? OBJECT_CONST : OBJECT_GLOBAL,
             .is_visible = v->is_visible || v->is_weak || v->is_extern,
             .offset = v->offset,
             .size = v->size,
@@ -105,10 +117,50 @@ static enum kiln_status fill_data(struct layout *l, struct kiln_error *err)
     return KILN_OK;
 }
 
+/* Functions that NVIDIA's driver brings itself. */
+static int is_system(const char *name)
+{
+    static const char *const names[] = {"vprintf", "malloc", "free",
+                                        "__assertfail", "cudaMalloc"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return 1;
+    return 0;
+}
+
+/* What is called and nowhere defined; a link could still bring it, a load
+ * cannot. */
+static enum kiln_status check_calls(const struct layout *l,
+                                    struct kiln_error *err)
+{
+    const struct ptx_module *m = l->module;
+
+    for (size_t i = 0; i < m->func_count; i++) {
+        const struct ptx_func *f = m->funcs[i];
+
+        for (size_t k = 0; k < f->insn_count; k++) {
+            const struct ptx_call *call = f->insns[k].call;
+            const struct ptx_func *to =
+                call && call->target.kind == PTX_OPERAND_FUNC
+                    ? call->target.func
+                    : NULL;
+
+            if (to && !to->has_body && !to->alias && !is_system(to->name))
+                return kiln_fail(err, KILN_E_PTX,
+                                 "line %u: Unresolved extern function '%s'",
+                                 f->insns[k].line, to->name);
+        }
+    }
+    return KILN_OK;
+}
+
 enum kiln_status layout_module(struct layout *l, struct kiln_error *err)
 {
     enum kiln_status st = place_data(l, err);
 
+    if (!st)
+        st = check_calls(l, err);
     return st ? st : fill_data(l, err);
 }
 
@@ -123,8 +175,8 @@ static int by_var(const void *a, const void *b)
 static void note(const struct ptx_operand *o, const struct ptx_var **list,
                  size_t *count)
 {
-    if (o->var && (o->var->space == PTX_SPACE_SHARED ||
-                   o->var->space == PTX_SPACE_LOCAL))
+    if (o->var &&
+        (o->var->space == PTX_SPACE_SHARED || o->var->space == PTX_SPACE_LOCAL))
         list[(*count)++] = o->var;
 }
 
@@ -165,8 +217,7 @@ static enum kiln_status collect(struct layout *l, struct layout_kernel *k,
         seen[i].var = list[i];
     qsort(seen, count, sizeof *seen, by_var);
     for (size_t i = 0; i < count; i++)
-        if (!k->place_count ||
-            seen[k->place_count - 1].var != seen[i].var)
+        if (!k->place_count || seen[k->place_count - 1].var != seen[i].var)
             seen[k->place_count++] = seen[i];
     k->places = seen;
     return KILN_OK;
@@ -177,9 +228,9 @@ static struct layout_place *find(const struct layout_kernel *k,
 {
     struct layout_place key = {.var = var};
 
-    return k->place_count ? bsearch(&key, k->places, k->place_count,
-                                    sizeof key, by_var)
-                          : NULL;
+    return k->place_count
+               ? bsearch(&key, k->places, k->place_count, sizeof key, by_var)
+               : NULL;
 }
 
 static int place(struct layout_kernel *k, const struct ptx_var *v,
@@ -191,8 +242,8 @@ static int place(struct layout_kernel *k, const struct ptx_var *v,
     if (!p || (v->is_extern && v->space == PTX_SPACE_SHARED))
         return 0;
     p->offset = align_up(*end, v->align ? v->align : 1);
-    return __builtin_add_overflow(p->offset, v->size, end) ||
-           *end > (uint64_t)1 << 30;
+    return __builtin_add_overflow(p->offset, v->size, end) || *end > (uint64_t)1
+                                                                         << 30;
 }
 
 enum kiln_status layout_kernel(struct layout *l, const struct ptx_func *func,
@@ -231,14 +282,18 @@ enum kiln_status layout_kernel(struct layout *l, const struct ptx_func *func,
         if (k.places[i].var->space == PTX_SPACE_SHARED &&
             k.places[i].var->is_extern)
             k.places[i].offset = shared;
+    if (shared > SHARED_MAX)
+        return kiln_fail(err, KILN_E_PTX,
+                         "kernel %s: 0x%llx bytes of shared variables, 0x%x "
+                         "at most",
+                         func->name, (unsigned long long)shared, SHARED_MAX);
     k.static_shared = (uint32_t)shared;
     k.local_bytes = (uint32_t)align_up(local, LOCAL_ALIGN);
     *out = k;
     return KILN_OK;
 }
 
-uint64_t layout_offset(const struct layout_kernel *k,
-                       const struct ptx_var *var)
+uint64_t layout_offset(const struct layout_kernel *k, const struct ptx_var *var)
 {
     const struct layout_place *p;
 

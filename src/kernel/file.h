@@ -20,9 +20,9 @@ struct file_entry {
 
 struct kiln_file {
     char *name;
-    int fd;                  /* -1: bytes */
-    const void *bytes;       /* of the caller, or `own` */
-    struct buffer own;       /* what came through a pipe */
+    int fd;            /* -1: bytes */
+    const void *bytes; /* of the caller, or `own` */
+    struct buffer own; /* what came through a pipe */
     struct image_source source;
     struct image_guess guess;
     struct arena arena; /* all below */

@@ -62,8 +62,8 @@ static void read_index(const char *folder)
         FILE *image;
 
         if (sscanf(line, "%d | %1023[^|] | %63[^|] | %15s | %15s | %255s",
-                   &row->number, row->images, switches, driver,
-                   row->predicted, values) != 6)
+                   &row->number, row->images, switches, driver, row->predicted,
+                   values) != 6)
             continue;
         /* The environment is read when the library is opened: those rows are
          * for walk_load. */
@@ -159,8 +159,8 @@ static void one_row(struct kiln *kiln, const struct row *row)
     if (!strcmp(found, row->predicted) && (*found != '-' || *err.text))
         return;
     tally->wrong++;
-    printf("%d | %s | %s    # predicted %s; %s; %s\n", row->number,
-           row->images, found, row->predicted, err.text, walk_text(kiln));
+    printf("%d | %s | %s    # predicted %s; %s; %s\n", row->number, row->images,
+           found, row->predicted, err.text, walk_text(kiln));
 }
 
 static uint64_t random_next(uint64_t *state)
@@ -221,8 +221,7 @@ static size_t mutate(unsigned char *bytes, size_t size, uint64_t *state)
 static void one_mutant(struct kiln *kiln, int number, uint64_t seed)
 {
     uint64_t state = seed * 0x100000001b3u + (uint64_t)number;
-    const struct row *row =
-        &rows[random_next(&state) % (uint64_t)row_count];
+    const struct row *row = &rows[random_next(&state) % (uint64_t)row_count];
     unsigned char *copy = malloc(row->size + 1);
     struct kiln_library *library = NULL;
     struct kiln_error err = {.status = KILN_OK};
@@ -320,8 +319,8 @@ int main(int argc, char **argv)
                count, tally->loaded, tally->refused,
                count - tally->loaded - tally->refused - deaths, deaths);
     else
-        printf("# %d rows, %d differ, %d processes died\n", count,
-               tally->wrong, deaths);
+        printf("# %d rows, %d differ, %d processes died\n", count, tally->wrong,
+               deaths);
     return tally->wrong || deaths ||
            (mutants && count != tally->loaded + tally->refused);
 }

@@ -48,7 +48,7 @@ static void *entry(void *driver, const char *name)
     return f;
 }
 
-#define ENTRY(name, params) result (*name) params = entry(driver, #name)
+#define ENTRY(name, params) result(*name) params = entry(driver, #name)
 
 struct options {
     int keys[OPTIONS_MAX];
@@ -119,9 +119,9 @@ static void run(void *driver, const struct row *row, void *function)
     ENTRY(cuMemAlloc_v2, (uint64_t *, size_t));
     ENTRY(cuMemcpyDtoH_v2, (void *, uint64_t, size_t));
     ENTRY(cuCtxSynchronize, (void));
-    ENTRY(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned,
-                           unsigned, unsigned, unsigned, void *, void **,
-                           void **));
+    ENTRY(cuLaunchKernel,
+          (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+           unsigned, void *, void **, void **));
     unsigned value = 0;
     uint64_t memory = 0;
     void *args[] = {&memory};
@@ -159,7 +159,8 @@ static void load(const struct row *row, const char *folder)
     ENTRY(cuDeviceGet, (int *, int));
     ENTRY(cuDevicePrimaryCtxRetain, (void **, int));
     ENTRY(cuCtxSetCurrent, (void *));
-    ENTRY(cuModuleLoadDataEx, (void **, const void *, unsigned, int *, void **));
+    ENTRY(cuModuleLoadDataEx,
+          (void **, const void *, unsigned, int *, void **));
     ENTRY(cuModuleGetFunction, (void **, void *, const char *));
     if ((r = cuInit(0)) || (r = cuDeviceGet(&device, 0)) ||
         (r = cuDevicePrimaryCtxRetain(&context, device)) ||
@@ -227,8 +228,7 @@ static void read_index(const char *path)
         struct row *row = &rows[row_count];
         char *at = values;
 
-        if (sscanf(line,
-                   "%d | %1023[^|] | %63[^|] | %15s | %15s | %255s",
+        if (sscanf(line, "%d | %1023[^|] | %63[^|] | %15s | %15s | %255s",
                    &row->number, row->images, row->switches, row->predicted,
                    best, values) != 6)
             continue;

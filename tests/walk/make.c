@@ -114,8 +114,7 @@ static void read_ptx(struct image *image, const char *token)
     image->item.major = (uint16_t)major;
     image->item.minor = (uint16_t)minor;
     image->item.sm = (uint32_t)atoi(arch);
-    image->item.variant =
-        strchr(arch, 'a') ? 'a' : strchr(arch, 'f') ? 'f' : 0;
+    image->item.variant = strchr(arch, 'a') ? 'a' : strchr(arch, 'f') ? 'f' : 0;
     ptx_text(image, token, target, version);
 }
 
@@ -133,14 +132,15 @@ static void read_elf(struct image *image, const char *token, const char *units)
     image->item.major = 8;
     image->item.minor = 1;
     image->item.sm = (uint32_t)atoi(name + 1);
-    image->item.variant =
-        strchr(name + 1, 'a') ? 'a' : strchr(name + 1, 'f') ? 'f' : 0;
+    image->item.variant = strchr(name + 1, 'a')   ? 'a'
+                          : strchr(name + 1, 'f') ? 'f'
+                                                  : 0;
     image->item.flags = image->item.sm >= 100 ? FATBIN_COMPAT : 0;
     image->value = (int)image->item.sm +
-                   (*name == 'd'                      ? 2000
-                    : *name == 'r'                    ? 3000
-                    : image->item.variant == 'f'      ? 1600
-                                                      : 1000) +
+                   (*name == 'd'                 ? 2000
+                    : *name == 'r'               ? 3000
+                    : image->item.variant == 'f' ? 1600
+                                                 : 1000) +
                    (image->item.variant == 'a' ? 500 : 0);
 }
 
@@ -216,8 +216,8 @@ static void relabel(const struct row *row, struct buffer *out)
             memcpy(header + 28, &sm, sizeof sm);
         if (image->flags >= 0) {
             memcpy(&flags, header + 40, sizeof flags);
-            flags = (flags & (FATBIN_LZ4 | FATBIN_ZSTD)) |
-                    (uint64_t)image->flags;
+            flags =
+                (flags & (FATBIN_LZ4 | FATBIN_ZSTD)) | (uint64_t)image->flags;
             memcpy(header + 40, &flags, sizeof flags);
         }
     }
