@@ -7,7 +7,10 @@
 #
 # DEVICE is cpu, nvidia or nvidia:N.
 set -uf
-kiln=$1
+kiln=$(command -v "$1") && kiln=$(realpath "$kiln") || {
+    echo "check.sh: $1: not found or not executable" >&2
+    exit 2
+}
 device=$2
 shift 2
 options=$*
