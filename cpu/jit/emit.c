@@ -232,11 +232,14 @@ int emit_is_whole(const struct emit *e, int block)
     return e->g->blocks[block].alike == e->g->order[0];
 }
 
+static LLVMBasicBlockRef test_of(struct emit *e, int block)
+{
+    return block == GRAPH_NONE ? e->ended : e->test[block];
+}
+
 static LLVMBasicBlockRef next_test(struct emit *e, int block)
 {
-    int next = e->g->blocks[block].next;
-
-    return next == GRAPH_NONE ? e->ended : e->test[next];
+    return test_of(e, e->g->blocks[block].next);
 }
 
 LLVMBasicBlockRef emit_edge_target(struct emit *e,
@@ -389,7 +392,7 @@ static void test_block(struct emit *e, int block)
         all = all ? LLVMBuildOr(e->l.b, all, m, "") : m;
     }
     LLVMBuildCondBr(e->l.b, mask_any(e, all), e->body[block],
-                    next_test(e, block));
+                    test_of(e, e->g->blocks[block].skip));
 }
 
 /* The lanes that came, which are those of the block that this is alike to. */

@@ -42,6 +42,7 @@ int graph_new_block(struct graph *g)
         .loop = GRAPH_NONE,
         .pos = GRAPH_NONE,
         .next = GRAPH_NONE,
+        .skip = GRAPH_NONE,
         .term = GRAPH_RET,
     };
     return g->block_count++;

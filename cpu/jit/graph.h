@@ -107,6 +107,7 @@ struct graph_block {
                 * of them, before them in order; or itself */
     int next; /* first block in order where lanes may wait when this one is
                * left, or GRAPH_NONE */
+    int skip; /* the same when no lane waited here and it was passed over */
     unsigned line;
 };
 

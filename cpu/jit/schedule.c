@@ -32,10 +32,11 @@ static int find(int *up, int i)
     return i;
 }
 
-/* next[pos]: the least end of a deferred interval that covers pos. Targets
- * are visited by position, so the first to cover a place is the least; `up`
- * skips the places already covered. */
-static void cover(const struct graph *g, int *next, int *up)
+/* next[pos]: the least end of a deferred interval that covers pos, which it
+ * does from its start + `behind` on. Targets are visited by position, so the
+ * first to cover a place is the least; `up` skips the places already
+ * covered. */
+static void cover(const struct graph *g, int *next, int *up, int behind)
 {
     int n = g->order_count;
 
@@ -52,8 +53,8 @@ static void cover(const struct graph *g, int *next, int *up)
 
             if (!e->deferred)
                 continue;
-            for (int i = find(up, graph_interval_start(g, e)); i < end;
-                 i = find(up, i)) {
+            for (int i = find(up, graph_interval_start(g, e) + behind);
+                 i < end; i = find(up, i)) {
                 next[i] = end;
                 up[i] = i + 1;
             }
@@ -99,7 +100,7 @@ enum kiln_status graph_schedule(struct graph *g, struct kiln_error *err)
             b->succ[s].deferred = 1;
     }
     do
-        cover(g, next, up);
+        cover(g, next, up, 0);
     while (defer_passing(g, next));
     for (int i = 0; i < g->order_count; i++) {
         struct graph_block *b = &g->blocks[g->order[i]];
@@ -109,5 +110,10 @@ enum kiln_status graph_schedule(struct graph *g, struct kiln_error *err)
             if (b->succ[s].deferred)
                 g->blocks[b->succ[s].to].pending = 1;
     }
+    /* Lanes on the edges out of a block wait nowhere unless it ran. */
+    cover(g, next, up, 1);
+    for (int i = 0; i < g->order_count; i++)
+        g->blocks[g->order[i]].skip =
+            next[i] == GRAPH_NONE ? GRAPH_NONE : g->order[next[i]];
     return KILN_OK;
 }
