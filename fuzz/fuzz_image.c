@@ -24,6 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     elf_extent(data, size, &extent, &err);
     cubin_identify(data, size, &cubin, &err);
     cubin_read(data, size, &arena, &cubin, &err);
+    cubin_check(data, size, &arena, &cubin, &err);
     ptx_header_read(data, size, &header, &err);
     ptx_entry_names(data, size, &arena, &names, &count, &err);
     arena_fini(&arena);
