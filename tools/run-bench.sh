@@ -11,4 +11,5 @@ shift
 export OMP_WAIT_POLICY=passive
 [ $# -gt 0 ] || ! [ -x "$build/bin/kiln" ] ||
     sh tests/examples/warm.sh "$PWD/$build/bin/kiln"
+[ $# -gt 0 ] || bench/inspect.sh "$build"
 exec "$build/bin/bench" "$@"
