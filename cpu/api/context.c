@@ -465,6 +465,8 @@ API(cuCtxSetLimit, CUlimit limit, size_t value)
     pthread_mutex_lock(&context->lock);
     context->limits[limit] = value;
     pthread_mutex_unlock(&context->lock);
+    if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
+        exec_context_set_heap(context->exec, value);
     return CUDA_SUCCESS;
 }
 

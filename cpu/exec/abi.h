@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_VERSION = 2,
+    ABI_VERSION = 3,
     ABI_WARP = 32,
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
@@ -82,6 +82,14 @@ enum abi_fault {
                          * with a log line */
 };
 
+/* block->service(): arguments -> result. */
+enum abi_service {
+    ABI_SERVICE_PRINTF = 1, /* format, packed arguments -> how many, or < 0 */
+    ABI_SERVICE_ASSERT, /* message, file, line, function, character size */
+    ABI_SERVICE_MALLOC, /* bytes -> address or 0 */
+    ABI_SERVICE_FREE    /* address */
+};
+
 /* One block on one worker. */
 struct abi_block {
     const struct abi_launch *launch;
@@ -109,6 +117,10 @@ struct abi_block {
     unsigned char *frames;
     uint64_t frame_stride;
     uint32_t ready;
+    /* What the engine does for the lanes of mask: enum abi_service. args has
+     * a row of 32 for each argument; results replace the first row. */
+    void (*service)(struct abi_block *block, uint32_t warp, uint32_t kind,
+                    uint32_t mask, uint64_t *args);
     void *engine; /* the engine's own */
 };
 
@@ -139,6 +151,7 @@ ABI_AT(abi_block, fault, 64);
 ABI_AT(abi_block, frames, 72);
 ABI_AT(abi_block, frame_stride, 80);
 ABI_AT(abi_block, ready, 88);
+ABI_AT(abi_block, service, 96);
 ABI_AT(abi_frame, state, 0);
 ABI_AT(abi_frame, barrier, 4);
 ABI_AT(abi_frame, threads, 8);

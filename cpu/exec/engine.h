@@ -23,6 +23,7 @@
 
 #include "cpu/exec/exec.h"
 #include "cpu/exec/fiber.h"
+#include "cpu/exec/service.h"
 
 enum {
     MAX_RUNNERS = 1024,
@@ -84,6 +85,10 @@ struct exec_context {
     struct exec_stream *streams;
     struct exec_stream *legacy;
     unsigned refs;
+    struct buffer output; /* output.c: what kernels have printed */
+    _Atomic int has_output;
+    struct heap *heap; /* heap.c; NULL before the first malloc */
+    _Atomic uint64_t heap_size;
 };
 
 struct exec_stream {
@@ -160,6 +165,7 @@ struct slot {
     unsigned char *local_map;
     size_t local_size;
     size_t frames_size; /* accessible bytes at block.frames */
+    struct buffer format, fetched, text; /* service.c */
 };
 
 struct engine {

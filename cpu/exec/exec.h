@@ -67,6 +67,9 @@ void exec_memory_info(uint64_t *free_bytes, uint64_t *total_bytes);
 struct exec_context;
 enum kiln_status exec_context_new(struct exec_context **out,
                                   struct kiln_error *err);
+/* Size of the heap of malloc in kernels, 8 MiB unless set; without effect once
+ * a kernel has called it. */
+void exec_context_set_heap(struct exec_context *context, uint64_t bytes);
 /* Waits for all its streams. Its streams must be freed before. */
 void exec_context_free(struct exec_context *context);
 /* KILN_OK, or the sticky error with its sentence: the first fault of a

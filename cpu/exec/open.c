@@ -72,6 +72,7 @@ static enum kiln_status open_slots(struct kiln_error *err)
         slot->block.barrier = barrier_wait;
         slot->block.yield = barrier_yield;
         slot->block.fault = fault_call;
+        slot->block.service = service_call;
         slot->block.engine = slot;
     }
     return KILN_OK;

@@ -319,7 +319,7 @@ static void wait_done(const struct exec_stream *stream, uint64_t seq,
     atomic_fetch_sub(&engine.waiting, 1);
 }
 
-void pool_wait(struct exec_stream *stream, uint64_t seq)
+static void wait_until(struct exec_stream *stream, uint64_t seq)
 {
     int waited = 0;
 
@@ -345,4 +345,10 @@ void pool_wait(struct exec_stream *stream, uint64_t seq)
     }
     stream_unref(stream);
     engine_unlock();
+}
+
+void pool_wait(struct exec_stream *stream, uint64_t seq)
+{
+    wait_until(stream, seq);
+    output_flush(stream->context);
 }

@@ -309,6 +309,9 @@ void slot_free_memory(struct slot *slot)
         fiber_fini(&slot->fibers[i]);
     slot->fiber_count = 0;
     resume_free(slot);
+    buffer_fini(&slot->format);
+    buffer_fini(&slot->fetched);
+    buffer_fini(&slot->text);
     if (slot->local_map)
         munmap(slot->local_map, slot->local_size + 2 * round_page(1));
     slot->local_map = NULL;

@@ -53,8 +53,11 @@ void op_free(struct op *op)
 
 static void context_unref(struct exec_context *context)
 {
-    if (--context->refs == 0)
-        kiln_release(context);
+    if (--context->refs)
+        return;
+    heap_close(context);
+    output_free(context);
+    kiln_release(context);
 }
 
 enum kiln_status exec_context_new(struct exec_context **out,
@@ -69,8 +72,14 @@ enum kiln_status exec_context_new(struct exec_context **out,
     if (!context)
         return kiln_fail(err, KILN_E_MEMORY, "no memory for a context");
     context->refs = 1;
+    exec_context_set_heap(context, 8 << 20);
     *out = context;
     return KILN_OK;
+}
+
+void exec_context_set_heap(struct exec_context *context, uint64_t bytes)
+{
+    atomic_store_explicit(&context->heap_size, bytes, memory_order_relaxed);
 }
 
 void exec_context_free(struct exec_context *context)
@@ -79,6 +88,7 @@ void exec_context_free(struct exec_context *context)
         return;
     if (!engine_ready(NULL))
         exec_context_sync(context, NULL);
+    output_flush(context);
     engine_lock();
     context_unref(context);
     engine_unlock();

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "cpu/exec/abi.h"
+#include "cpu/jit/calls.h"
 #include "cpu/jit/emit.h"
 #include "cpu/jit/jit.h"
 #include "cpu/jit/machine.h"
@@ -218,7 +219,11 @@ static enum kiln_status lay_out(struct job *j, struct kiln_error *err)
     for (size_t i = 0; !st && i < j->ptx->func_count; i++) {
         const struct ptx_func *f = j->ptx->funcs[i];
 
-        if (f->is_entry && f->has_body)
+        if (!f->is_entry || !f->has_body)
+            continue;
+        if (calls_any(f))
+            st = calls_expand(&j->arena, j->ptx, f, &f, err);
+        if (!st)
             st = layout_kernel(&j->layout, f, &j->kernels[j->kernel_count++],
                                err);
     }

@@ -167,6 +167,7 @@ void emit_match(struct emit *e, const struct graph_insn *insn);
 void emit_redux(struct emit *e, const struct graph_insn *insn);
 void emit_activemask(struct emit *e, const struct graph_insn *insn);
 void emit_barrier(struct emit *e, const struct graph_insn *insn);
+void emit_call(struct emit *e, const struct graph_insn *insn);
 void emit_mov(struct emit *e, const struct graph_insn *insn);
 void emit_cvta(struct emit *e, const struct graph_insn *insn);
 void emit_isspacep(struct emit *e, const struct graph_insn *insn);

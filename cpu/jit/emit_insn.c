@@ -248,6 +248,9 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
     case PTX_OP_ISSPACEP:
         emit_isspacep(e, insn);
         return;
+    case PTX_OP_CALL:
+        emit_call(e, insn);
+        return;
     case PTX_OP_LD:
     case PTX_OP_LDU:
         emit_load(e, insn);
