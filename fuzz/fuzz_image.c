@@ -26,6 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cubin_read(data, size, &arena, &cubin, &err);
     cubin_check(data, size, &arena, &cubin, &err);
     ptx_header_read(data, size, &header, &err);
+    ptx_text_check(data, size, &err);
     ptx_entry_names(data, size, &arena, &names, &count, &err);
     arena_fini(&arena);
     return 0;

@@ -33,6 +33,12 @@ enum kiln_status ptx_header_read(const void *text, size_t size,
                                  struct ptx_header *out,
                                  struct kiln_error *err);
 
+/* Whether all `size` bytes are text whose comments, strings and brackets are
+ * closed: what may be given to an assembler in this process. E_PTX with the
+ * line. */
+enum kiln_status ptx_text_check(const void *text, size_t size,
+                                struct kiln_error *err);
+
 /* Names of all .entry definitions and declarations, in order, in the arena.
  * Comments and strings are skipped; nothing else is looked at. */
 enum kiln_status ptx_entry_names(const void *text, size_t size,

@@ -24,7 +24,9 @@ static void describe_ptx(struct kiln_walk *w, const struct buffer *plain,
     struct kiln_error err = {0};
     struct ptx_header header;
 
-    if (ptx_header_read(plain->bytes, plain->size, &header, &err)) {
+    if (ptx_header_read(plain->bytes, plain->size, &header, &err) ||
+        (w->target.policy == KILN_POLICY_BEST &&
+         ptx_text_check(plain->bytes, plain->size, &err))) {
         image->defect = WALK_NOT_PTX;
         image->note = note(w, &err);
         return;
