@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cpu/exec/abi.h"
-#include "cpu/jit/calls.h"
 #include "cpu/jit/emit.h"
+#include "cpu/jit/expand.h"
 
 static const struct call_service services[] = {
     {"vprintf", ABI_SERVICE_PRINTF, 2, 32, {64, 64}},
@@ -57,14 +57,12 @@ static void store_arguments(struct emit *e, const struct graph_insn *insn,
 void emit_call(struct emit *e, const struct graph_insn *insn)
 {
     const struct ptx_func *f =
-        insn->ptx->call ? insn->ptx->call->target.func : NULL;
+        insn->ptx->call ? calls_resolve(insn->ptx->call->target.func) : NULL;
     const struct call_service *s = NULL;
     LLVMValueRef base, made[EMIT_MAX_CHUNKS];
     LLVMTypeRef type;
 
-    while (f && f->alias)
-        f = f->alias;
-    if (insn->ptx->call->target.kind == PTX_OPERAND_FUNC && f && !f->has_body)
+    if (f && insn->ptx->call->target.kind == PTX_OPERAND_FUNC && !f->has_body)
         s = call_service_find(f->name);
     if (!s || insn->ptx->operand_count != s->args + (s->result_bits != 0)) {
         emit_refuse(e, insn->ptx, NULL);

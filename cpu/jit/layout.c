@@ -6,6 +6,8 @@
  */
 #include "cpu/jit/layout.h"
 
+#include "cpu/jit/calls.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +104,14 @@ static enum kiln_status fill_data(struct layout *l, struct kiln_error *err)
             memcpy(l->data_init + v->offset, v->init, v->size);
         for (size_t r = 0; r < v->ref_count; r++) {
             const struct ptx_init_ref *ref = &v->refs[r];
+            uint64_t address;
 
+            if (ref->func && ref->size == 8) {
+                address = calls_address(m, ref->func) + (uint64_t)ref->addend;
+                memcpy(l->data_init + v->offset + ref->at, &address,
+                       sizeof address);
+                continue;
+            }
             if (!ref->var || !in_data(ref->var) || ref->size != 8)
                 return kiln_fail(err, KILN_E_NOT_SUPPORTED,
                                  "line %u: %s: initialised with an address "
