@@ -139,12 +139,13 @@ void machine_prepare(const struct machine *m, LLVMModuleRef module)
     LLVMDisposeTargetData(layout);
 }
 
-/* Warps were made by hand: no vectoriser, no unroller. */
+/* Warps were made by hand: no vectoriser, no unroller. What mem2reg leaves
+ * of slots is folded before instcombine sees it, which costs the most. */
 static const char *const pipelines[] = {
     "function(mem2reg)",
-    "function(mem2reg,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "early-cse<memssa>,loop-mssa(licm),gvn,"
-    "instcombine<no-verify-fixpoint>,simplifycfg,adce)",
+    "function(mem2reg,early-cse<memssa>,simplifycfg,"
+    "instcombine<no-verify-fixpoint>,loop-mssa(licm),gvn,instsimplify,"
+    "simplifycfg,adce)",
 };
 
 static int dumps(const char *what)
