@@ -79,9 +79,9 @@ __global__ void print_all(const char *text)
     if (i % 3 == 0)
         printf("%d %5.2f %s|%-6s|%c%%\n", i, i * 0.25, text, "ab", 'A' + i);
     if (i == 1)
-        printf("%u %x %#X %o %lld %llu %hhd %5d|%-5d|%+d|%05d\n",
+        printf("%u %x %#X %o %lld %llu %hd %5d|%-5d|%+d|%05d\n",
                4000000000u, 255, 255, 8, -5000000000ll,
-               18446744073709551615ull, (char)300, 42, 42, 42, 42);
+               18446744073709551615ull, (short)70000, 42, 42, 42, 42);
     if (i == 2) {
         int n = printf("%e %g %a %.3s %*d %p\n", 12345.678, 0.0001, 1.0,
                        "abcdef", 6, 7, (void *)0);
