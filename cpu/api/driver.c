@@ -245,5 +245,6 @@ int kilnDriverInfo(struct kiln_driver_info *info)
     info->cache_hits = stats.hits;
     info->cache_misses = stats.misses;
     info->cache_waits = stats.waits;
+    info->cache_warned = cache_warned(info->cache_warned);
     return CUDA_SUCCESS;
 }

@@ -196,6 +196,10 @@ struct cache_stats {
     uint64_t failures;  /* publications that did not come about */
 };
 
+/* Whether the one warning of an unusable cache was given. The CPU driver has
+ * a copy of this code in the same process: each tells the other. */
+int cache_warned(int by_another);
+
 void cache_stats(const struct cache *cache, struct cache_stats *out);
 
 #endif

@@ -25,6 +25,13 @@ enum { TOUCH_EVERY = 3600 };
 /* One warning a process; later ones are for those who ask for them. */
 static _Atomic int warned;
 
+int cache_warned(int by_another)
+{
+    if (by_another)
+        atomic_store(&warned, 1);
+    return atomic_load(&warned);
+}
+
 void store_complain(const struct cache *cache, const char *what, int error)
 {
     enum log_level level = atomic_exchange(&warned, 1) ? LOG_INFO : LOG_WARN;

@@ -110,12 +110,14 @@ static enum kiln_status load(struct driver *d, const char *path,
 }
 
 /* 0, or -1 when it is another's driver. */
-static int ask_info(const struct driver *d, struct kiln_driver_info *info)
+static int ask_info(const struct driver *d, int cache_warned,
+                    struct kiln_driver_info *info)
 {
     kiln_driver_info_fn *get;
 
     memset(info, 0, sizeof *info);
     info->struct_size = sizeof *info;
+    info->cache_warned = cache_warned;
     if (!d->info_entry)
         return -1;
     memcpy(&get, &d->info_entry, sizeof get);
@@ -126,10 +128,12 @@ void driver_cache_counts(const struct driver *d,
                          struct driver_cache_counts *out)
 {
     struct kiln_driver_info info;
+    int warned = out->warned;
 
     memset(out, 0, sizeof *out);
-    if (ask_info(d, &info))
+    if (ask_info(d, warned, &info))
         return;
+    out->warned = info.cache_warned;
     out->hits = info.cache_hits;
     out->misses = info.cache_misses;
     out->waits = info.cache_waits;
@@ -139,7 +143,7 @@ static void describe(struct driver *d)
 {
     struct kiln_driver_info info;
 
-    if (ask_info(d, &info))
+    if (ask_info(d, 0, &info))
         return;
     d->ptx_version = info.ptx_version;
     snprintf(d->text, sizeof d->text, "%s, %s", info.isa ? info.isa : "?",

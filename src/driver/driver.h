@@ -61,6 +61,9 @@ struct driver_device {
  * does not tell. */
 struct driver_cache_counts {
     unsigned long long hits, misses, waits;
+    /* Set before the call where this process has warned of an unusable cache
+     * already; set after it where the driver has. */
+    int warned;
 };
 void driver_cache_counts(const struct driver *d,
                          struct driver_cache_counts *out);

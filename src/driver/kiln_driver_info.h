@@ -28,6 +28,9 @@ struct kiln_driver_info {
     unsigned long long cache_hits;
     unsigned long long cache_misses; /* built here */
     unsigned long long cache_waits;  /* built elsewhere meanwhile */
+    /* In: the caller has warned of an unusable cache, the driver need not.
+     * Out: one of the two has. */
+    int cache_warned;
 };
 
 /* Works before cuInit. A CUresult: 1 for a NULL or too small struct. */

@@ -89,9 +89,10 @@ static size_t first_line(const char *log, const char **line)
 static enum kiln_cache_state
 cache_state(const struct kiln *kiln, const struct driver_cache_counts *before)
 {
-    struct driver_cache_counts after;
+    struct driver_cache_counts after = {.warned = cache_warned(0)};
 
     driver_cache_counts(&kiln->driver, &after);
+    cache_warned(after.warned);
     return after.waits > before->waits     ? KILN_CACHE_WAIT
            : after.misses > before->misses ? KILN_CACHE_MISS
            : after.hits > before->hits     ? KILN_CACHE_HIT
@@ -143,7 +144,7 @@ enum kiln_status kiln_load(struct kiln *kiln, const struct kiln_image *image,
 {
     struct kiln_load_options o;
     struct driver_scope scope = {0};
-    struct driver_cache_counts before;
+    struct driver_cache_counts before = {.warned = cache_warned(0)};
     struct stage stage;
     struct jit jit;
     struct kiln_library *l = kiln_zalloc(sizeof *l);
