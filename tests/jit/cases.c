@@ -6,8 +6,8 @@
  * (ntid.x) are set, %in and %out point to in[gid] and out[gid], %base to
  * out[0].
  */
-#include "../api/api.h"
 #include "cases.h"
+#include "../api/api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,11 +241,12 @@ static const struct test_case {
     unsigned block; /* 0: any */
     int raw;        /* the body is the whole kernel */
 } cases[] = {
-    {"a guarded store", "and.b32 %r1, %t, 1;\n"
-                        "setp.ne.u32 %p1, %r1, 0;\n"
-                        "@%p1 st.global.u32 [%out], 11;\n"
-                        "@!%p1 st.global.u32 [%out], 22;\n"
-                        "ret;\n",
+    {"a guarded store",
+     "and.b32 %r1, %t, 1;\n"
+     "setp.ne.u32 %p1, %r1, 0;\n"
+     "@%p1 st.global.u32 [%out], 11;\n"
+     "@!%p1 st.global.u32 [%out], 22;\n"
+     "ret;\n",
      guarded_store, 0, 0},
     {"a guarded load keeps the old value elsewhere",
      "mov.u32 %r2, 7;\n"
@@ -308,18 +309,19 @@ static const struct test_case {
      "add.u32 %r1, %gid, %gid;\n"
      "@!%p1 bra C;\nC: D: E:\n" STORE("%r1") "bra F;\nF:\nret;\n",
      branch_to_next, 0, 0},
-    {"empty blocks", "setp.lt.u32 %p1, %t, 9;\n"
-                     "@%p1 bra A;\n"
-                     "bra B;\n"
-                     "A: bra C;\n"
-                     "B: bra D;\n"
-                     "C: mov.u32 %r1, 3;\nbra E;\n"
-                     "D: mov.u32 %r1, 4;\nbra E;\n"
-                     "E: bra F;\nF:\n" STORE("%r1") "ret;\n",
+    {"empty blocks",
+     "setp.lt.u32 %p1, %t, 9;\n"
+     "@%p1 bra A;\n"
+     "bra B;\n"
+     "A: bra C;\n"
+     "B: bra D;\n"
+     "C: mov.u32 %r1, 3;\nbra E;\n"
+     "D: mov.u32 %r1, 4;\nbra E;\n"
+     "E: bra F;\nF:\n" STORE("%r1") "ret;\n",
      empty_blocks, 0, 0},
-    {"unreachable code", STORE("1") "ret;\n"
-                                    "X: mov.u32 %r1, 7;\n" STORE("%r1")
-                                        "bra X;\n",
+    {"unreachable code",
+     STORE("1") "ret;\n"
+                "X: mov.u32 %r1, 7;\n" STORE("%r1") "bra X;\n",
      constant_1, 0, 0},
     {"unreachable code with a loop of two entries",
      STORE("1") "bra END;\n"
@@ -336,19 +338,20 @@ static const struct test_case {
      "@%p1 bra S;\nmov.u32 %r7, 1;\n"
      "S: and.b32 %r8, %r33, 0;\nor.b32 %r7, %r7, %r8;\n" STORE("%r7") "ret;\n",
      constant_1, 0, 0},
-    {"a loop with two latches", "mov.u32 %r1, 0;\nmov.u32 %r2, 0;\n"
-                                "and.b32 %r3, %t, 15;\n"
-                                "L: setp.ge.u32 %p1, %r1, %r3;\n"
-                                "@%p1 bra END;\n"
-                                "add.u32 %r1, %r1, 1;\n"
-                                "and.b32 %r4, %r1, 1;\n"
-                                "setp.eq.u32 %p2, %r4, 0;\n"
-                                "@%p2 bra EVEN;\n"
-                                "add.u32 %r2, %r2, %r1;\n"
-                                "bra L;\n"
-                                "EVEN: add.u32 %r2, %r2, 100;\n"
-                                "bra L;\n"
-                                "END:\n" STORE("%r2") "ret;\n",
+    {"a loop with two latches",
+     "mov.u32 %r1, 0;\nmov.u32 %r2, 0;\n"
+     "and.b32 %r3, %t, 15;\n"
+     "L: setp.ge.u32 %p1, %r1, %r3;\n"
+     "@%p1 bra END;\n"
+     "add.u32 %r1, %r1, 1;\n"
+     "and.b32 %r4, %r1, 1;\n"
+     "setp.eq.u32 %p2, %r4, 0;\n"
+     "@%p2 bra EVEN;\n"
+     "add.u32 %r2, %r2, %r1;\n"
+     "bra L;\n"
+     "EVEN: add.u32 %r2, %r2, 100;\n"
+     "bra L;\n"
+     "END:\n" STORE("%r2") "ret;\n",
      two_latches, 0, 0},
     {"a kernel that starts with a loop",
      ".reg .pred %p<3>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n"
@@ -384,10 +387,11 @@ static const struct test_case {
      "add.u32 %r1, %r1, %r2;\n"
      "mad.lo.u32 %r3, %t, 5, %b;\n"
      "st.shared.u32 [%r1], %r3;\n"
-     "bar.arrive 1, 64;\n" STORE("1") "ret;\n"
-     "CONSUME: bar.sync 1, 64;\n"
-     "add.u32 %r1, %r1, %r2;\nld.shared.u32 %r3, [%r1+-128];\n" STORE("%r3")
-         "ret;\n",
+     "bar.arrive 1, 64;\n" STORE(
+         "1") "ret;\n"
+              "CONSUME: bar.sync 1, 64;\n"
+              "add.u32 %r1, %r1, %r2;\nld.shared.u32 %r3, [%r1+-128];\n" STORE(
+                  "%r3") "ret;\n",
      produced, 64, 0},
     {"two of four warps meet at a barrier",
      "mov.u32 %r9, 0;\n"
@@ -444,9 +448,10 @@ static const struct test_case {
      "J: mad.lo.u32 %r3, %r1, 4, %r2;\n"
      "setp.eq.u32 %p1, %r3, %r9;\n@%p1 bra FOUND;\n"
      "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p2, %r2, 4;\n@%p2 bra J;\n"
-     "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, 6;\n@%p2 bra I;\n"
-     STORE("7777") "ret;\n"
-     "FOUND: mad.lo.u32 %r4, %r1, 100, %r2;\n" STORE("%r4") "ret;\n",
+     "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, 6;\n@%p2 bra I;\n" STORE(
+         "7777") "ret;\n"
+                 "FOUND: mad.lo.u32 %r4, %r1, 100, %r2;\n" STORE(
+                     "%r4") "ret;\n",
      out_of_two, 0, 0},
     {"a loop that leads into a loop",
      "and.b32 %r8, %t, 3;\nand.b32 %r9, %t, 5;\n"
@@ -464,8 +469,9 @@ static const struct test_case {
      "mov.u32 %r1, 5;\n@%p2 bra FAR;\n"
      "add.u32 %r1, %r1, 2;\nbra JOIN;\n"
      "ELSE: @%p3 bra JOIN;\nmov.u32 %r1, 9;\n"
-     "JOIN: add.u32 %r1, %r1, 1;\n" STORE("%r1") "ret;\n"
-     "FAR: add.u32 %r1, %r1, 1000;\n" STORE("%r1") "ret;\n",
+     "JOIN: add.u32 %r1, %r1, 1;\n" STORE(
+         "%r1") "ret;\n"
+                "FAR: add.u32 %r1, %r1, 1000;\n" STORE("%r1") "ret;\n",
      passes_over, 0, 0},
     {"shfl with a predicate",
      "shfl.sync.down.b32 %r1|%p1, %t, 3, 31, -1;\n"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Random kernels for the differential tests of the code generator.
 
-    generate.py FIRST_SEED COUNT [--kind=plain|warp|block|atomic] > kernels.cu
+    generate.py FIRST_SEED COUNT [--kind=plain|warp|block|atomic] [--small]
 
 One kernel a seed, kSEED, as text that is CUDA C++ and, by twin.h, host C++.
 Control flow of a plain kernel is arbitrary: nested branches, loops left from
@@ -44,7 +44,7 @@ class Scope:
 
 
 class Kernel:
-    def __init__(self, seed, kind=None):
+    def __init__(self, seed, kind=None, small=False):
         self.r = random.Random(seed)
         self.seed = seed
         self.kind = kind or self.r.choice(
@@ -53,7 +53,7 @@ class Kernel:
         self.lines = []
         self.decls = []
         self.count = 0
-        self.budget = self.r.choice([8, 12, 20, 35])
+        self.budget = self.r.choice([4, 6, 9] if small else [8, 12, 20, 35])
         self.labels = []  # forward labels still to be placed: (name, depth)
         self.has_float = self.r.random() < 0.7
         self.has_wide = self.r.random() < 0.6
@@ -261,6 +261,8 @@ class Kernel:
             v = self.one("w0", "w1")
             if s.uniform or not self.block_needs_uniform():
                 self.emit(s, f"{v} = {self.uniform_u()};")
+            else:
+                self.emit(s, ";")
         elif k == "f":
             self.emit(s, f"{self.one('f0', 'f1')} = {self.f(3)};")
         elif k == "q":
@@ -674,7 +676,8 @@ def main():
         if a.startswith("--kind="):
             kind = a[7:]
     first, count = int(args[0]), int(args[1])
-    kernels = [Kernel(s, kind) for s in range(first, first + count)]
+    small = "--small" in sys.argv
+    kernels = [Kernel(s, kind, small) for s in range(first, first + count)]
     r = random.Random(99)
     print("/* Made by generate.py. */")
     print('#include "twin.h"')

@@ -65,8 +65,8 @@ static void check(const char *name, const uint32_t *expect)
     OK(cuMemcpyDtoH_v2(got, out, sizeof got));
     for (uint32_t t = 0; right && t < THREADS; t++)
         if ((right = got[t] == expect[t]) == 0 || t == THREADS - 1)
-            CHECK_SAYS(right, "%s: thread %u: %#x, wanted %#x", name, t,
-                       got[t], expect[t]);
+            CHECK_SAYS(right, "%s: thread %u: %#x, wanted %#x", name, t, got[t],
+                       expect[t]);
     OK(cuMemFree_v2(out));
     cuModuleUnload(module);
     free(whole);
@@ -76,6 +76,7 @@ static void check(const char *name, const uint32_t *expect)
 static void nested(int depth)
 {
     uint32_t expect[THREADS];
+    char name[64];
 
     add("mov.u32 %%r1, 0;\n");
     for (int i = 0; i < depth; i++)
@@ -90,7 +91,8 @@ static void nested(int depth)
 
         expect[t] = in + 2 * (in < (uint32_t)depth ? in + 1 : in);
     }
-    check("200 nested branches", expect);
+    snprintf(name, sizeof name, "%d nested branches", depth);
+    check(name, expect);
 }
 
 static void chain(int blocks)
@@ -184,9 +186,9 @@ void run_large(void)
     const char *slow = getenv("KILN_TEST_LONG");
     int scale = slow && *slow ? 7 : 1;
 
-    nested(200);
+    nested(100 * (scale > 1 ? 2 : 1));
     chain(200 * scale);
-    straight(1000 * scale * scale);
+    straight(500 * scale * scale);
     barriers(40 * scale);
     loops(10);
     free(text);

@@ -4,12 +4,18 @@
 # Makes kernels and their twins, and compares them: needs nvcc and g++.
 #
 #     long.sh JIT_RUN FIRST_SEED BATCHES [EACH [KIND]]
+#     long.sh JIT_RUN        under KILN_TEST_LONG: by the date, for a while
 #
 # Each batch of EACH kernels runs with 16, 8 and 4 lanes a chunk, and with
 # one worker thread. A batch that differs is kept, and named.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 run=$1
+if [ $# -lt 3 ]; then
+    [ -n "${KILN_TEST_LONG:-}" ] || { echo "skip: make check-long"; exit 77; }
+    set -- "$1" "$((1$(date +%j) * 1000))" 40
+    echo "first seed $2"
+fi
 seed=$2
 batches=$3
 each=${4:-8}

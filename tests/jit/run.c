@@ -110,8 +110,8 @@ static void check(const char *name, const struct launch *l, CUmodule module)
     if (!r)
         r = cuMemcpyHtoD_v2(out, host, words * 4);
     if (!r)
-        r = cuLaunchKernel(f, g[0], g[1], g[2], b[0], b[1], b[2], 0, NULL,
-                           args, NULL);
+        r = cuLaunchKernel(f, g[0], g[1], g[2], b[0], b[1], b[2], 0, NULL, args,
+                           NULL);
     if (!r)
         r = cuMemcpyDtoH_v2(host, out, words * 4);
     if (r) {
@@ -167,8 +167,8 @@ static void run(const char *name)
         struct launch l;
 
         if (sscanf(line, "%127s %u %u %u %u %u %u %u %llx", l.kernel,
-                   &l.grid[0], &l.grid[1], &l.grid[2], &l.block[0],
-                   &l.block[1], &l.block[2], &l.seed, &l.digest) != 9) {
+                   &l.grid[0], &l.grid[1], &l.grid[2], &l.block[0], &l.block[1],
+                   &l.block[2], &l.seed, &l.digest) != 9) {
             printf("FAIL %s: bad line: %s\n", name, line);
             bad++;
             continue;

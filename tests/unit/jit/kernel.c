@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 
 #include <cmocka.h>
 #include <stdio.h>

@@ -368,11 +368,12 @@ static void a_loop_with_two_entries_is_refused_with_its_line(void **state)
     struct kernel k;
 
     (void)state;
-    kernel_init(&k, "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 5;\n"
-                    "@%p1 bra B;\n"
-                    "A: add.u32 %r1, %r1, 1;\n"
-                    "B: add.u32 %r1, %r1, 2;\n"
-                    "setp.lt.u32 %p1, %r1, 100;\n@%p1 bra A;\nret;\n",
+    kernel_init(&k,
+                "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 5;\n"
+                "@%p1 bra B;\n"
+                "A: add.u32 %r1, %r1, 1;\n"
+                "B: add.u32 %r1, %r1, 2;\n"
+                "setp.lt.u32 %p1, %r1, 100;\n@%p1 bra A;\nret;\n",
                 1);
     assert_int_equal(k.status, KILN_E_NOT_SUPPORTED);
     kernel_fini(&k);
