@@ -60,13 +60,12 @@ static void find_after(struct alike *a)
         int loop = b->loop, found = GRAPH_NONE;
 
         if (loop >= 0 && g->loops[loop].latch == g->order[i])
-            for (int p = g->loops[loop].first_pos;
-                 p <= g->loops[loop].last_pos; p++) {
+            for (int p = g->loops[loop].first_pos; p <= g->loops[loop].last_pos;
+                 p++) {
                 const struct graph_block *x = &g->blocks[g->order[p]];
 
                 for (int s = 0; s < x->succ_count; s++)
-                    if (g->blocks[x->succ[s].to].pos >
-                        g->loops[loop].last_pos)
+                    if (g->blocks[x->succ[s].to].pos > g->loops[loop].last_pos)
                         note_exits(a, g->order[p], x->succ[s].to);
             }
         for (int s = 0; s < b->succ_count; s++) {
@@ -131,10 +130,10 @@ enum kiln_status graph_alike(struct graph *g, struct kiln_error *err)
 {
     struct alike a = {.g = g};
 
-    a.after = arena_array(g->arena, (size_t)g->order_count + 1,
-                          sizeof *a.after);
-    a.loop_after = arena_array(g->arena, (size_t)g->loop_count + 1,
-                               sizeof *a.loop_after);
+    a.after =
+        arena_array(g->arena, (size_t)g->order_count + 1, sizeof *a.after);
+    a.loop_after =
+        arena_array(g->arena, (size_t)g->loop_count + 1, sizeof *a.loop_after);
     if (!a.after || !a.loop_after)
         return kiln_fail(err, KILN_E_MEMORY, "%s: out of memory",
                          g->func->name);
