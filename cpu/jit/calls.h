@@ -6,6 +6,7 @@
  *   expand.c   puts each called body where it is called; `ret` becomes a jump
  *              to what follows, so that lanes which return early wait there
  *   scalars.c  turns the .param variables of calls into registers
+ *   frames.c   keeps what recursive calls need in stacks, a lane each
  *
  * What the engine does for a kernel (vprintf, malloc, ...) stays a call, with
  * its arguments as plain register operands (emit_call.c).

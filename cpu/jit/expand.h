@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What expand.c, targets.c and frames.c share.
+ * What the files that put calls in place share: expand*.c, targets.c and
+ * frames*.c.
  *
  * A function that may come to call itself is expanded once where it is first
  * entered, as a loop: a call of it from inside is a jump back to its start, a
@@ -14,7 +15,7 @@
 #include "cpu/jit/calls.h"
 
 /* Bytes of a lane's stack, for recursive functions. */
-enum { CALL_STACK = 32 * 1024 };
+enum { CALL_STACK = 32 * 1024, FRAME_ALIGN = 16 };
 
 struct rename {
     const struct ptx_var *from;
@@ -108,8 +109,15 @@ extern const char frame_call[], frame_return[], frame_loop[];
 void expand_refuse(struct expand *x, unsigned line, const char *what,
                    const char *name);
 const struct ptx_func *calls_resolve(const struct ptx_func *f);
+void expand_body(struct expand *x, struct instance *i);
+
+/* --- expand_value.c --- */
+void expand_sort_renames(struct instance *i); /* before any look-up */
 struct ptx_var *expand_renamed(const struct instance *i,
                                const struct ptx_var *var);
+/* A variable of local memory that holds what `like` would. */
+struct ptx_var *expand_local_like(struct expand *x, struct frame *frame,
+                                  const struct ptx_var *like, int is_param);
 void expand_load(struct expand *x, uint32_t to, const struct ptx_var *var,
                  int64_t at, uint64_t bytes, unsigned line);
 void expand_store(struct expand *x, const struct ptx_var *var, int64_t at,
@@ -118,6 +126,40 @@ void expand_store(struct expand *x, const struct ptx_var *var, int64_t at,
 void expand_equal(struct expand *x, uint32_t pred,
                   const struct ptx_operand *value, uint64_t constant,
                   enum ptx_type type, unsigned line);
+void expand_copy_variable(struct expand *x, const struct ptx_var *to,
+                          const struct ptx_var *from, unsigned line);
+/* An instance's operand as one of the body; elements are copied. */
+void expand_map_operand(struct expand *x, const struct instance *i,
+                        struct ptx_operand *o);
+struct ptx_operand expand_mapped(struct expand *x, const struct instance *i,
+                                 const struct ptx_operand *o);
+unsigned expand_bits_of(const struct ptx_var *v);
+
+/* --- expand_call.c --- */
+/* Place for its registers, labels and variables. With `share`, variables that
+ * the caller named are the callee's own. */
+void expand_open_instance(struct expand *x, struct instance *i,
+                          const struct ptx_operand *actuals, int share);
+/* The call's operands in the order of the function's results and parameters;
+ * NULL when they do not fit it. */
+struct ptx_operand *expand_actuals_of(struct expand *x,
+                                      const struct instance *caller,
+                                      const struct ptx_func *f,
+                                      const struct ptx_insn *insn);
+void expand_add_service(struct expand *x, const struct instance *i,
+                        const struct ptx_insn *from,
+                        const struct call_service *s);
+void expand_add_called(struct expand *x, const struct instance *caller,
+                       const struct ptx_func *f, const struct ptx_insn *insn);
+
+/* --- expand_inner.c --- */
+/* A call of a function that is being expanded. */
+void expand_add_inner(struct expand *x, const struct instance *caller,
+                      const struct instance *callee,
+                      const struct ptx_insn *insn);
+/* The end of a recursive function. */
+void expand_add_return(struct expand *x, const struct instance *callee,
+                       int outermost, unsigned line);
 
 /* --- targets.c --- */
 void targets_open(struct expand *x);
@@ -139,7 +181,19 @@ void frame_own(struct expand *x, struct frame *frame,
                const struct ptx_var *var);
 size_t frame_site(struct expand *x, struct frame *from, struct frame *to);
 void frame_step(struct expand *x, const char *step, size_t site, unsigned line);
+int frame_is_step(const struct ptx_insn *insn);
+struct site *frame_site_of(struct expand *x, const struct ptx_insn *insn);
 /* After all else: gives frames their layout, and writes the steps out. */
 void frames_close(struct expand *x);
+
+/* --- frames_live.c --- */
+/* Fills in what each site saves. */
+void frames_find_saved(struct expand *x);
+unsigned frame_bytes_of(const struct expand *x, uint32_t reg);
+
+/* --- frames_write.c --- */
+void frames_address_variables(struct expand *x);
+void frames_lay_out(struct expand *x);
+void frames_write_steps(struct expand *x);
 
 #endif
