@@ -163,3 +163,24 @@ CUfunction test_function(const char *ptx, const char *name, CUmodule *module)
     }
     return function;
 }
+
+char *test_read_file(const char *path)
+{
+    char *text = NULL;
+    FILE *f = fopen(path, "rb");
+    long size;
+
+    if (f && !fseek(f, 0, SEEK_END) && (size = ftell(f)) > 0 &&
+        (text = calloc(1, (size_t)size + 1))) {
+        rewind(f);
+        if (fread(text, 1, (size_t)size, f) != (size_t)size)
+            text[0] = 0;
+    }
+    if (f)
+        fclose(f);
+    if (!text || !*text) {
+        printf("FAIL cannot read %s\n", path);
+        exit(1);
+    }
+    return text;
+}

@@ -48,5 +48,7 @@ extern const char ptx_syntax_error[]; /* on line 9 */
 
 /* Loads the PTX and finds a function; ends the program when it cannot. */
 CUfunction test_function(const char *ptx, const char *name, CUmodule *module);
+/* A whole text file, on the heap; ends the program when it cannot be read. */
+char *test_read_file(const char *path);
 
 #endif

@@ -13,30 +13,6 @@
 
 enum { THREADS = 200, BLOCKS = 3 };
 
-static char *read_file(const char *name)
-{
-    char path[1024];
-    char *text = NULL;
-    FILE *f;
-    long size;
-
-    snprintf(path, sizeof path, "%s/%s", TEST_DATA, name);
-    f = fopen(path, "rb");
-    if (f && !fseek(f, 0, SEEK_END) && (size = ftell(f)) > 0 &&
-        (text = calloc(1, (size_t)size + 1))) {
-        rewind(f);
-        if (fread(text, 1, (size_t)size, f) != (size_t)size)
-            text[0] = 0;
-    }
-    if (f)
-        fclose(f);
-    if (!text) {
-        printf("FAIL cannot read %s\n", path);
-        exit(1);
-    }
-    return text;
-}
-
 /* --- what is printed, by file descriptor --- */
 
 struct capture {
@@ -422,7 +398,7 @@ static void unknown(void)
 int main(void)
 {
     CUcontext context = test_start();
-    char *ptx = read_file("calls.ptx");
+    char *ptx = test_read_file(TEST_DATA "/calls.ptx");
 
     test_need_compiler();
     hand();
