@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,25 +30,44 @@ enum half_format half_format_of(const struct element_type *type)
     return *type->name == 'b' ? HALF_BF16 : HALF_F16;
 }
 
+/* A number, inf or nan; a number too large for the type is none of it. */
 static int parse_float(const struct element_type *type, const char *text,
                        unsigned char *to)
 {
+    const char *digits = text + (*text == '-' || *text == '+');
+    int infinite;
     char *end;
 
+    /* strtod would skip blanks. */
+    if (isspace((unsigned char)*text))
+        return -1;
     if (type->size == 2) {
-        uint16_t v = half_of(half_format_of(type), strtod(text, &end));
+        enum half_format format = half_format_of(type);
+        uint16_t v = half_of(format, strtod(text, &end));
 
+        infinite = isinf(half_value(format, v)) != 0;
         memcpy(to, &v, sizeof v);
     } else if (type->size == 4) {
         float v = strtof(text, &end);
 
+        infinite = isinf(v) != 0;
         memcpy(to, &v, sizeof v);
     } else {
         double v = strtod(text, &end);
 
+        infinite = isinf(v) != 0;
         memcpy(to, &v, sizeof v);
     }
+    if (infinite && !isalpha((unsigned char)*digits))
+        return -1;
     return end == text || *end ? -1 : 0;
+}
+
+/* Base 16 behind 0x, else 10: a leading 0 means nothing. */
+static int base_of(const char *text)
+{
+    text += *text == '-' || *text == '+';
+    return text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
 }
 
 /* A whole number that the type can hold; 0x for hexadecimal. */
@@ -61,14 +81,14 @@ static int parse_whole(const struct element_type *type, const char *text,
         return -1;
     errno = 0;
     if (type->number == NUMBER_SIGNED) {
-        long long v = strtoll(text, &end, 0);
+        long long v = strtoll(text, &end, base_of(text));
         long long most = (long long)(UINT64_MAX >> (65 - bits));
 
         if (v > most || v < -most - 1)
             return -1;
         memcpy(to, &v, type->size);
     } else {
-        unsigned long long v = strtoull(text, &end, 0);
+        unsigned long long v = strtoull(text, &end, base_of(text));
 
         if (*text == '-' || v > UINT64_MAX >> (64 - bits))
             return -1;
@@ -84,7 +104,8 @@ static int parse_number(const struct element_type *type, const char *text,
                                            : parse_whole(type, text, to);
 
     if (bad)
-        snprintf(why, why_size, "\"%s\" is not a value of type %s", text,
+        snprintf(why, why_size,
+                 "\"%s\" is not a value of type %s, or out of its range", text,
                  type->name);
     return bad;
 }
@@ -98,7 +119,7 @@ static int parse_count(const char *text, size_t n, uint64_t *out)
     memcpy(copy, text, n);
     copy[n] = '\0';
     errno = 0;
-    *out = strtoull(copy, &end, 0);
+    *out = strtoull(copy, &end, base_of(copy));
     return errno || *end ? -1 : 0;
 }
 

@@ -47,7 +47,10 @@ static enum kiln_status fill_from_file(struct run *run, size_t i, void *piece)
     if (!file)
         return fail(run, i, KILN_E_FILE, "%s: %s", a->init_file,
                     strerror(errno));
-    if (npy_is(a->init_file)) {
+    if (!fstat(fileno(file), &info) && S_ISDIR(info.st_mode)) {
+        st = fail(run, i, KILN_E_FILE, "%s: a folder, a file is needed",
+                  a->init_file);
+    } else if (npy_is(a->init_file)) {
         char why[160];
 
         if (npy_read_header(file, a->type, a->count, why, sizeof why))

@@ -52,13 +52,19 @@ const char run_help[] =
     "clang), KILN_CLANG, KILN_CPU_DRIVER, KILN_NVIDIA_DRIVER, "
     "KILN_CACHE_DIR.\n";
 
+/* 0x for hexadecimal; a leading 0 means nothing. */
+static int base_of(const char *text)
+{
+    return text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+}
+
 static int whole(const char *text, unsigned long most, unsigned *out)
 {
     unsigned long v;
     char *end;
 
     errno = 0;
-    v = strtoul(text, &end, 0);
+    v = strtoul(text, &end, base_of(text));
     if (!isdigit((unsigned char)*text) || errno || *end || v > most)
         return -1;
     *out = (unsigned)v;
@@ -73,7 +79,7 @@ static int three(const char *text, unsigned out[3])
         char *end;
 
         errno = 0;
-        v = strtoul(text, &end, 0);
+        v = strtoul(text, &end, base_of(text));
         if (!isdigit((unsigned char)*text) || errno || !v || v > 0xffffffffu)
             return -1;
         out[i] = (unsigned)v;
@@ -86,7 +92,7 @@ static int three(const char *text, unsigned out[3])
     return -1;
 }
 
-static int push(struct text_list *list, const char *text)
+static int push(struct text_list *list, const char *option, const char *text)
 {
     const char **larger =
         realloc((void *)list->items, (list->count + 1) * sizeof *larger);
@@ -94,6 +100,8 @@ static int push(struct text_list *list, const char *text)
     if (!larger)
         return usage("run", "out of memory");
     list->items = larger;
+    if (!*text)
+        return usage("run", "%s: its value is empty", option);
     larger[list->count++] = text;
     return 0;
 }
@@ -214,19 +222,23 @@ static int apply(struct run_options *o, enum option_id id, char *value)
         o->device = value;
         return 0;
     case ARCH:
+        if (!*value)
+            return usage("run", "--arch: its value is empty");
         o->arch = value;
         return 0;
     case STANDARD:
+        if (!*value)
+            return usage("run", "--std: its value is empty");
         o->standard = value;
         return 0;
     case JIT:
         return add_jit(o, value);
     case DEFINE:
-        return push(&o->defines, value);
+        return push(&o->defines, "-D", value);
     case FOLDER:
-        return push(&o->folders, value);
+        return push(&o->folders, "-I", value);
     case OPTION:
-        return push(&o->extra, value);
+        return push(&o->extra, "--option", value);
     case NO_CACHE:
         o->no_cache = 1;
         return 0;
