@@ -72,6 +72,9 @@ struct stream;
 
 /* The CUresult for an error; the sentence goes to the log at level info. */
 CUresult api_result(const struct kiln_error *err);
+/* The result of this thread's last failure with a sentence, and it; taken: the
+ * next call has 0 and "". */
+int api_last_error(const char **text);
 /* For a status without a sentence. */
 CUresult api_status(enum kiln_status status);
 /* Refuse by name: a log line and CUDA_ERROR_NOT_SUPPORTED. */

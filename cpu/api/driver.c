@@ -246,5 +246,7 @@ int kilnDriverInfo(struct kiln_driver_info *info)
     info->cache_misses = stats.misses;
     info->cache_waits = stats.waits;
     info->cache_warned = cache_warned(info->cache_warned);
+    info->log_warned = log_level_warned(info->log_warned);
+    info->error = api_last_error(&info->error_text);
     return CUDA_SUCCESS;
 }

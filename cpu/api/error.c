@@ -49,6 +49,9 @@ API(cuGetErrorString, CUresult error, const char **text)
     return row ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* For kilnDriverInfo: what a number alone does not tell. */
+static _Thread_local struct kiln_error last, taken;
+
 CUresult api_status(enum kiln_status status)
 {
     return (CUresult)kiln_status_cuda(status);
@@ -58,9 +61,19 @@ CUresult api_result(const struct kiln_error *err)
 {
     CUresult result = api_status(err->status);
 
-    if (result)
+    if (result) {
         log_line(LOG_INFO, "%s", err->text);
+        last = *err;
+    }
     return result;
+}
+
+int api_last_error(const char **text)
+{
+    taken = last;
+    last = (struct kiln_error){0};
+    *text = taken.text;
+    return (int)api_status(taken.status);
 }
 
 CUresult api_unsupported(const char *what)

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static enum log_level limit = LOG_WARN;
 static log_handler *custom;
 static void *custom_data;
+static atomic_int warned; /* of a KILN_LOG that is no level */
 
 static const char *const names[] = {
     [LOG_ERROR] = "error",
@@ -21,13 +23,47 @@ static const char *const names[] = {
     [LOG_DEBUG] = "debug",
 };
 
+static void emit(enum log_level level, const char *text)
+{
+    log_handler *handler;
+    void *data;
+
+    pthread_mutex_lock(&lock);
+    handler = custom;
+    data = custom_data;
+    pthread_mutex_unlock(&lock);
+    if (handler)
+        handler(data, level, text);
+    else
+        fprintf(stderr, "kiln: %s: %s\n", names[level], text);
+}
+
 static void read_limit(void)
 {
     const char *wanted = env_get("KILN_LOG");
+    char text[160];
 
-    for (unsigned i = 0; wanted && i < sizeof names / sizeof *names; i++)
-        if (!strcmp(wanted, names[i]))
+    if (!wanted)
+        return;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(wanted, names[i])) {
             limit = (enum log_level)i;
+            return;
+        }
+    snprintf(text, sizeof text,
+             "KILN_LOG=%.60s ignored: error, warn, info or debug expected",
+             wanted);
+    if (!atomic_load(&warned))
+        emit(LOG_WARN, text);
+    atomic_store(&warned, 1);
+}
+
+int log_level_warned(int already)
+{
+    if (already)
+        atomic_store(&warned, 1);
+    pthread_once(&once, read_limit);
+    return atomic_load(&warned);
 }
 
 int log_wanted(enum log_level level)
@@ -47,8 +83,6 @@ void log_set_handler(log_handler *handler, void *data)
 void log_line(enum log_level level, const char *format, ...)
 {
     char text[1024];
-    log_handler *handler;
-    void *data;
     va_list args;
 
     if (!log_wanted(level))
@@ -56,12 +90,5 @@ void log_line(enum log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    pthread_mutex_lock(&lock);
-    handler = custom;
-    data = custom_data;
-    pthread_mutex_unlock(&lock);
-    if (handler)
-        handler(data, level, text);
-    else
-        fprintf(stderr, "kiln: %s: %s\n", names[level], text);
+    emit(level, text);
 }

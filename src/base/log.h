@@ -15,6 +15,9 @@ typedef void log_handler(void *data, enum log_level level, const char *text);
 void log_line(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int log_wanted(enum log_level level);
+/* Reads KILN_LOG now, and warns when it names no level, unless another copy of
+ * this code in the process has (already). Returns whether one has. */
+int log_level_warned(int already);
 /* NULL: standard error again. The handler may be called by any thread. */
 void log_set_handler(log_handler *handler, void *data);
 

@@ -20,16 +20,35 @@ static const struct {
 
 _Static_assert(sizeof table / sizeof *table == KILN_STATUS_COUNT,
                "a row for each status");
-_Static_assert(sizeof(void *) == 8 &&
-                   __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+_Static_assert(sizeof(void *) == 8 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "64-bit little-endian hosts only");
+
+/* A full text that lost its end: the last whole word, and "...". A very long
+ * word is cut, without halving a character. */
+static void end_at_word(char *text)
+{
+    enum { ROOM = sizeof((struct kiln_error *)0)->text, WORD = 60 };
+    size_t n = ROOM - sizeof " ...";
+
+    while (n > ROOM - WORD && text[n] != ' ')
+        n--;
+    if (text[n] != ' ') {
+        n = ROOM - sizeof " ...";
+        while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
+            n--;
+    }
+    memcpy(text + n, " ...", sizeof " ...");
+}
 
 enum kiln_status kiln_vfail(struct kiln_error *err, enum kiln_status status,
                             const char *format, va_list args)
 {
     if (err) {
+        int n = vsnprintf(err->text, sizeof err->text, format, args);
+
         err->status = status;
-        vsnprintf(err->text, sizeof err->text, format, args);
+        if (n >= (int)sizeof err->text)
+            end_at_word(err->text);
     }
     return status;
 }
@@ -57,9 +76,14 @@ void kiln_prefix(struct kiln_error *err, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    if (n >= 0 && (size_t)n + 3 < sizeof err->text)
-        snprintf(err->text + n, sizeof err->text - (size_t)n, ": %.*s",
-                 (int)(sizeof err->text - (size_t)n - 3), old);
+    if (n >= 0 && (size_t)n + 3 < sizeof err->text) {
+        int m =
+            snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", old);
+
+        n += m;
+    }
+    if (n >= (int)sizeof err->text)
+        end_at_word(err->text);
 }
 
 const char *kiln_status_name(enum kiln_status status)

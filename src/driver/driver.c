@@ -33,14 +33,62 @@ static const struct {
 #undef X
 };
 
+/* 0, or -1 when it is another's driver. */
+static int ask_info(const struct driver *d, int cache_warned,
+                    struct kiln_driver_info *info)
+{
+    kiln_driver_info_fn *get;
+
+    memset(info, 0, sizeof *info);
+    info->struct_size = sizeof *info;
+    info->cache_warned = cache_warned;
+    info->log_warned = log_level_warned(0);
+    if (!d->info_entry)
+        return -1;
+    memcpy(&get, &d->info_entry, sizeof get);
+    return get(info) ? -1 : 0;
+}
+
+/* What a driver of Kiln's says of this thread's last failure, or NULL. */
+static const char *sentence(const struct driver *d, CUresult result,
+                            struct kiln_driver_info *info)
+{
+    return !ask_info(d, 0, info) && info->error == (int)result &&
+                   info->error_text && *info->error_text
+               ? info->error_text
+               : NULL;
+}
+
+enum kiln_status driver_fail_told(const struct driver *d, CUresult result,
+                                  struct kiln_error *err, const char *format,
+                                  ...)
+{
+    struct kiln_driver_info info;
+    const char *name = NULL, *told = sentence(d, result, &info);
+    char what[160];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (!told)
+        return driver_fail(d, result, err, "%s", what);
+    if (d->cuGetErrorName(result, &name) || !name)
+        name = "unknown error";
+    return kiln_fail(err, kiln_status_from_cuda((int)result), "%s: %s (%d): %s",
+                     what, name, (int)result, told);
+}
+
 enum kiln_status driver_fail(const struct driver *d, CUresult result,
                              struct kiln_error *err, const char *format, ...)
 {
     const char *name = NULL;
     const char *text = NULL;
+    struct kiln_driver_info info;
     char what[160];
     va_list args;
 
+    ask_info(d, 0, &info); /* so that no later failure takes its sentence */
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
@@ -99,29 +147,18 @@ static void name_file(struct driver *d, const char *asked)
 static enum kiln_status load(struct driver *d, const char *path,
                              struct kiln_error *err)
 {
+    struct kiln_driver_info info;
+
     memset(d, 0, sizeof *d);
     d->library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     if (!d->library)
-        return kiln_fail(err, KILN_E_NO_DRIVER, "driver: %s", dlerror());
+        return kiln_fail(err, KILN_E_NO_DRIVER, "%s", dlerror());
     name_file(d, path);
     d->info_entry = dlsym(d->library, "kilnDriverInfo");
     d->kind = d->info_entry ? DRIVER_CPU : DRIVER_NVIDIA;
+    /* Before anything it might log. */
+    ask_info(d, 0, &info);
     return KILN_OK;
-}
-
-/* 0, or -1 when it is another's driver. */
-static int ask_info(const struct driver *d, int cache_warned,
-                    struct kiln_driver_info *info)
-{
-    kiln_driver_info_fn *get;
-
-    memset(info, 0, sizeof *info);
-    info->struct_size = sizeof *info;
-    info->cache_warned = cache_warned;
-    if (!d->info_entry)
-        return -1;
-    memcpy(&get, &d->info_entry, sizeof get);
-    return get(info) ? -1 : 0;
 }
 
 void driver_cache_counts(const struct driver *d,
@@ -172,8 +209,11 @@ enum kiln_status driver_open_nvidia(struct driver *d, struct kiln_error *err)
     const char *path = env_get("KILN_NVIDIA_DRIVER");
     enum kiln_status st = load(d, path ? path : "libcuda.so.1", err);
 
-    if (st)
+    if (st) {
+        if (path)
+            kiln_prefix(err, "KILN_NVIDIA_DRIVER");
         return st;
+    }
     if (d->kind != DRIVER_NVIDIA)
         return kiln_fail(err, KILN_E_NO_DRIVER,
                          "%s: this is Kiln's CPU driver; NVIDIA's is needed",
@@ -184,13 +224,15 @@ enum kiln_status driver_open_nvidia(struct driver *d, struct kiln_error *err)
 enum kiln_status driver_open_cpu(struct driver *d, struct kiln_error *err)
 {
     char path[512];
+    struct kiln_error why = {0};
     enum kiln_status st = find_cpu_driver(path, sizeof path, err);
 
     if (st)
         return st;
-    st = load(d, path, err);
+    st = load(d, path, &why);
     if (st)
-        return st;
+        return kiln_fail(err, st, "%.180s; KILN_CPU_DRIVER may name it",
+                         why.text);
     if (d->kind != DRIVER_CPU)
         return kiln_fail(err, KILN_E_NO_DRIVER,
                          "%s: not Kiln's CPU driver (no kilnDriverInfo)",

@@ -46,6 +46,13 @@ enum kiln_status driver_fail(const struct driver *d, CUresult result,
                              struct kiln_error *err, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));
 
+/* The same for a call of this thread that just failed, in the driver's own
+ * words where it has some: which block and address a fault was at. */
+enum kiln_status driver_fail_told(const struct driver *d, CUresult result,
+                                  struct kiln_error *err, const char *format,
+                                  ...)
+    __attribute__((format(printf, 4, 5), cold));
+
 struct driver_device {
     CUdevice handle;
     int ordinal;

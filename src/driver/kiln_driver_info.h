@@ -31,6 +31,13 @@ struct kiln_driver_info {
     /* In: the caller has warned of an unusable cache, the driver need not.
      * Out: one of the two has. */
     int cache_warned;
+    /* In: the caller has warned of KILN_LOG, the driver need not. Out: one of
+     * the two has. */
+    int log_warned;
+    /* The result of this thread's last call that failed with a sentence, and
+     * the sentence, told once; 0 and "": none. */
+    int error;
+    const char *error_text;
 };
 
 /* Works before cuInit. A CUresult: 1 for a NULL or too small struct. */
