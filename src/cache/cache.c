@@ -214,7 +214,7 @@ static int start(struct cache *cache, const struct cache_key *key,
         flight->reason = CACHE_REASON_UNUSABLE;
     else
         return 1;
-    if (cache)
+    if (cache && flight->reason != CACHE_REASON_DISABLED)
         atomic_fetch_add(&cache->misses, 1);
     return 0;
 }
