@@ -95,6 +95,11 @@ enum kiln_status compiler_find(const char *wanted, struct compiler *out,
     } else if ((!wanted || !strcmp(wanted, "clang")) &&
                find_clang(c.file, sizeof c.file)) {
         c.kind = COMPILER_CLANG;
+    } else if (env_get("KILN_CLANG") && (!wanted || strcmp(wanted, "nvrtc"))) {
+        return kiln_fail(
+            err, KILN_E_NO_COMPILER, "KILN_CLANG=%s: %s", env_get("KILN_CLANG"),
+            access(env_get("KILN_CLANG"), X_OK) ? strerror(errno)
+                                                : "cannot be read");
     } else if (wanted && !strcmp(wanted, "nvrtc")) {
         return kiln_fail(err, KILN_E_NO_COMPILER,
                          "NVRTC: not found (KILN_NVRTC, CUDA_HOME, the "

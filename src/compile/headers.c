@@ -16,7 +16,8 @@ struct scanner {
     struct header_scan *scan;
     struct arena *arena;
     const struct plan *plan;
-    int failed; /* out of memory or past a limit */
+    int failed;      /* out of memory or past a limit */
+    const char *odd; /* a header that is no file of the plain kind */
     /* Macros of one parameter that stand for __has_include of it. */
     const char *aliases[ALIASES];
     size_t alias_count;
@@ -118,6 +119,13 @@ static int take(struct scanner *s, const char *name, int quoted,
             lookup->name = name;
             lookup->quoted = quoted;
         }
+        return 1;
+    }
+    if (!stat(path, &info) && !S_ISREG(info.st_mode) &&
+        !S_ISDIR(info.st_mode)) {
+        /* A compiler would wait for its writer, or read without end. */
+        s->odd = arena_strndup(s->arena, path, strlen(path));
+        s->failed = 1;
         return 1;
     }
     if (stat(path, &info) || !S_ISREG(info.st_mode) ||
@@ -339,6 +347,11 @@ enum kiln_status headers_scan(const struct plan *plan, struct arena *arena,
     for (size_t i = 0; i < plan->pre_include_count; i++)
         look_up(&s, r->name, plan->pre_includes[i], 1, 0);
     scan_text(&s, r->name, r->text, r->text_size);
+    if (s.odd)
+        return kiln_fail(err, KILN_E_FILE,
+                         "%s: its header %s is a pipe or device, a regular "
+                         "file is needed",
+                         r->name, s.odd);
     return s.failed ? kiln_fail(err, KILN_E_MEMORY,
                                 "%s: its headers: out of memory or more than "
                                 "%d files",

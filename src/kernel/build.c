@@ -198,11 +198,14 @@ static enum kiln_status prepare(struct build *b, const char *compiler,
 
     if (!st)
         st = plan_make(&b->request, &b->compiler, &b->arena, &b->plan, err);
-    if (st || !b->kiln->cache)
-        return st;
-    st = headers_scan(&b->plan, &b->arena, &b->scan, err);
     if (st)
         return st;
+    /* Without a cache too, for what no compiler should open. */
+    st = headers_scan(&b->plan, &b->arena, &b->scan, err);
+    if (st == KILN_E_FILE || (st && b->kiln->cache))
+        return st;
+    if (!b->kiln->cache)
+        return KILN_OK;
     cache_key_init(&b->key, image_kind);
     key_fill(&b->key, &b->compiler, &b->plan, &b->scan);
     b->keyed = !b->scan.opaque;

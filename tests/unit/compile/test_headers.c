@@ -238,6 +238,28 @@ static void any_prefix_of_a_text_is_read_to_its_end(void **state)
     }
 }
 
+static void what_is_no_plain_file_is_refused(void **state)
+{
+    struct folder *f = *state;
+    const char *pipe = arena_printf(&f->arena, "%s/pipe.h", f->root);
+    static const char *const texts[] = {"#include \"pipe.h\"\n",
+                                        "#include </dev/zero>\n"};
+    static const char *const named[] = {"pipe.h", "/dev/zero"};
+
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    for (size_t i = 0; i < 2; i++) {
+        struct kiln_error err = {0};
+        struct header_scan s;
+        struct plan plan = {
+            .request = {.name = arena_printf(&f->arena, "%s/k.cu", f->root),
+                        .text = texts[i],
+                        .text_size = strlen(texts[i])}};
+
+        assert_int_equal(headers_scan(&plan, &f->arena, &s, &err), KILN_E_FILE);
+        assert_non_null(strstr(err.text, named[i]));
+    }
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -251,6 +273,7 @@ int main(void)
         T(a_name_from_a_macro_is_opaque),
         T(a_macro_for_has_include_is_followed),
         T(use_of_the_file_name_is_seen_through_headers),
+        T(what_is_no_plain_file_is_refused),
         T(any_prefix_of_a_text_is_read_to_its_end),
     };
 #undef T
