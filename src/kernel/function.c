@@ -156,6 +156,7 @@ enum kiln_status kiln_find_kernel(struct kiln_library *library,
     if (st)
         goto out;
     get_facts(k);
+    required_block(library->image, k->symbol, k->required);
     names_demangle(k->symbol, k->name, sizeof k->name);
     k->info.size = sizeof k->info;
     k->info.symbol = k->symbol;

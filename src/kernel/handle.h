@@ -46,6 +46,7 @@ struct kiln_kernel {
     char name[128]; /* as C++ writes it, for messages */
     struct kiln_kernel_info info;
     struct kiln_parameter *parameters;
+    unsigned required[3];    /* threads a block; 0: any */
     unsigned shared_allowed; /* dynamic bytes that need no opting in */
 };
 

@@ -10,6 +10,28 @@
 
 enum { ARGS_MAX = 4096 };
 
+static unsigned at_least_one(unsigned n)
+{
+    return n ? n : 1;
+}
+
+/* Of .reqntid, of which the driver says no more than the product. */
+static enum kiln_status check_required(const struct kiln_kernel *k,
+                                       const struct kiln_shape *s,
+                                       struct kiln_error *err)
+{
+    for (int i = 0; k->required[0] && i < 3; i++)
+        if (at_least_one(s->block[i]) != at_least_one(k->required[i]))
+            return kiln_fail(
+                err, KILN_E_INVALID,
+                "launch of %s: a block of %u,%u,%u threads, this "
+                "kernel takes %u,%u,%u only (.reqntid)",
+                k->name, at_least_one(s->block[0]), at_least_one(s->block[1]),
+                at_least_one(s->block[2]), k->required[0],
+                at_least_one(k->required[1]), at_least_one(k->required[2]));
+    return KILN_OK;
+}
+
 static enum kiln_status check_shape(const struct kiln_kernel *k,
                                     const struct kiln_shape *s,
                                     struct kiln_error *err)
@@ -18,6 +40,7 @@ static enum kiln_status check_shape(const struct kiln_kernel *k,
     static const char axis[] = "xyz";
     unsigned long long threads = 1;
     long long room = d->max_shared_optin - k->info.static_shared;
+    enum kiln_status st;
 
     for (int i = 0; i < 3; i++) {
         unsigned block = s->block[i] ? s->block[i] : 1;
@@ -45,6 +68,9 @@ static enum kiln_status check_shape(const struct kiln_kernel *k,
                          "launch of %s: a block of %llu threads, this kernel "
                          "takes up to %d",
                          k->name, threads, k->info.max_threads);
+    st = check_required(k, s, err);
+    if (st)
+        return st;
     if (s->shared > room)
         return kiln_fail(err, KILN_E_INVALID,
                          "launch of %s: %u bytes of dynamic and %d of static "
@@ -116,6 +142,13 @@ static enum kiln_status check_arg(const struct kiln_kernel *k, size_t i,
     return KILN_OK;
 }
 
+static const char *image_name(const struct kiln_kernel *k)
+{
+    const char *name = k->library->image->name;
+
+    return name ? name : "an image";
+}
+
 static enum kiln_status check(struct kiln_kernel *k,
                               const struct kiln_shape *shape,
                               const struct kiln_arg *args, size_t count,
@@ -127,8 +160,8 @@ static enum kiln_status check(struct kiln_kernel *k,
         return st;
     if (count != k->info.parameter_count)
         return kiln_fail(err, KILN_E_ARGUMENT,
-                         "%s takes %zu argument%s, %zu given", k->name,
-                         k->info.parameter_count,
+                         "%.100s of %.80s takes %zu argument%s, %zu given",
+                         k->name, image_name(k), k->info.parameter_count,
                          k->info.parameter_count == 1 ? "" : "s", count);
     for (size_t i = 0; i < count && !st; i++)
         st = check_arg(k, i, &args[i], err);
@@ -178,11 +211,6 @@ static enum kiln_status allow_shared(struct kiln_kernel *k, unsigned shared,
     return KILN_OK;
 }
 
-static unsigned at_least_one(unsigned n)
-{
-    return n ? n : 1;
-}
-
 static enum kiln_status start(struct kiln_kernel *k, const struct kiln_shape *s,
                               const struct kiln_arg *args, size_t count,
                               struct kiln_error *err)
@@ -198,7 +226,7 @@ static enum kiln_status start(struct kiln_kernel *k, const struct kiln_shape *s,
         at_least_one(s->grid[2]), at_least_one(s->block[0]),
         at_least_one(s->block[1]), at_least_one(s->block[2]), s->shared, NULL,
         values, NULL);
-    return result ? driver_fail(d, result, err, "launch of %s", k->name)
+    return result ? driver_fail_told(d, result, err, "launch of %s", k->name)
                   : KILN_OK;
 }
 
@@ -239,9 +267,9 @@ enum kiln_status kiln_synchronize(struct kiln *kiln, struct kiln_error *err)
         CUresult result = kiln->driver.cuCtxSynchronize();
 
         if (result)
-            st = driver_fail(&kiln->driver, result, err,
-                             "waiting for %s, launched last",
-                             *kiln->launched ? kiln->launched : "nothing");
+            st = driver_fail_told(&kiln->driver, result, err,
+                                  "waiting for %s, launched last",
+                                  *kiln->launched ? kiln->launched : "nothing");
     }
     driver_scope_end(&scope);
     stage_end(&stage);

@@ -13,8 +13,9 @@ enum { LOG_SIZE = 16384, JIT_MAX = 32, LOG_OPTIONS = 4 };
 static const struct {
     const char *key;
     CUjit_option option;
+    int least, most;
 } jit_keys[] = {
-#define X(key, option) {key, option},
+#define X(key, option, least, most) {key, option, least, most},
 #include "kernel/jit_options.def"
 #undef X
 };
@@ -57,6 +58,12 @@ static enum kiln_status jit_init(struct jit *j,
                              "JIT option \"%s\": not known; max-registers, "
                              "opt-level and others are (kiln help run)",
                              o->jit[i].key);
+        if (o->jit[i].value < jit_keys[k].least ||
+            o->jit[i].value > jit_keys[k].most)
+            return kiln_fail(err, KILN_E_INVALID,
+                             "JIT option %s=%d: %d to %d expected",
+                             o->jit[i].key, o->jit[i].value, jit_keys[k].least,
+                             jit_keys[k].most);
         jit_add(j, jit_keys[k].option, (uintptr_t)(intptr_t)o->jit[i].value);
     }
     j->info = kiln_zalloc(LOG_SIZE);

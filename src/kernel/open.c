@@ -107,6 +107,7 @@ enum kiln_status kiln_open(const struct kiln_open_options *options,
     if (!k)
         return kiln_fail(err, KILN_E_MEMORY, "kiln_open: out of memory");
     OPTIONS_READ(o, options);
+    log_level_warned(0);
     st = open_stages(k, &o, err);
     if (st)
         goto out;

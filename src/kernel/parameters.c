@@ -6,16 +6,16 @@
 #include "base/alloc.h"
 #include "image/cubin.h"
 
-enum { PARAMETERS_MAX = 4096 };
-
 static enum kiln_status add(struct kiln_parameter **list, size_t *count,
-                            size_t offset, size_t size, int pointer,
-                            struct kiln_error *err)
+                            const char *symbol, size_t offset, size_t size,
+                            int pointer, struct kiln_error *err)
 {
-    struct kiln_parameter *larger = NULL;
+    struct kiln_parameter *larger;
 
-    if (*count < PARAMETERS_MAX)
-        larger = kiln_array(*list, *count + 1, sizeof **list);
+    if (*count == PARAMETERS_MAX)
+        return kiln_fail(err, KILN_E_FORMAT, "%s: more than %d parameters",
+                         symbol, PARAMETERS_MAX);
+    larger = kiln_array(*list, *count + 1, sizeof **list);
     if (!larger)
         return kiln_fail(err, KILN_E_MEMORY, "parameters: out of memory");
     *list = larger;
@@ -24,6 +24,7 @@ static enum kiln_status add(struct kiln_parameter **list, size_t *count,
 }
 
 static enum kiln_status from_driver(struct kiln *kiln, CUfunction function,
+                                    const char *symbol,
                                     struct kiln_parameter **out, size_t *count,
                                     struct kiln_error *err)
 {
@@ -32,7 +33,7 @@ static enum kiln_status from_driver(struct kiln *kiln, CUfunction function,
 
     while (!st &&
            !kiln->driver.cuFuncGetParamInfo(function, *count, &offset, &size))
-        st = add(out, count, offset, size, size == 8 ? -1 : 0, err);
+        st = add(out, count, symbol, offset, size, size == 8 ? -1 : 0, err);
     return st;
 }
 
@@ -60,7 +61,7 @@ static enum kiln_status from_cubin(const struct kiln_image *image,
                       : p->size == 8           ? -1
                                                : 0;
 
-        st = add(out, count, p->offset, p->size, pointer, err);
+        st = add(out, count, symbol, p->offset, p->size, pointer, err);
     }
     arena_fini(&arena);
     return st;
@@ -78,6 +79,24 @@ static enum kiln_status from_image(const struct kiln_image *image,
     return from_cubin(image, symbol, out, count, err);
 }
 
+void required_block(const struct kiln_image *image, const char *symbol,
+                    unsigned out[3])
+{
+    struct arena arena = {0};
+    struct cubin cubin;
+    const struct cubin_kernel *kernel;
+
+    out[0] = out[1] = out[2] = 0;
+    if (image->kind == KILN_IMAGE_PTX) {
+        required_block_ptx((const char *)image->bytes, symbol, out);
+    } else if (!cubin_read(image->bytes, image->size, &arena, &cubin, NULL)) {
+        kernel = cubin_kernel_find(&cubin, symbol);
+        for (int i = 0; kernel && i < 3; i++)
+            out[i] = kernel->reqntid[i];
+    }
+    arena_fini(&arena);
+}
+
 enum kiln_status parameters_read(struct kiln *kiln,
                                  const struct kiln_image *image,
                                  CUfunction function, const char *symbol,
@@ -92,7 +111,7 @@ enum kiln_status parameters_read(struct kiln *kiln,
         st = from_image(image, symbol, &told, &m, err);
         n = m;
     } else {
-        st = from_driver(kiln, function, &driver, &n, err);
+        st = from_driver(kiln, function, symbol, &driver, &n, err);
         /* The image only adds what the driver does not know. */
         if (!st && !from_image(image, symbol, &told, &m, NULL) && m == n)
             for (size_t i = 0; i < n; i++)

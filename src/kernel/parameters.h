@@ -9,6 +9,9 @@
 
 #include "kernel/handle.h"
 
+/* NVIDIA's limit is 32764 bytes of them. */
+enum { PARAMETERS_MAX = 4096 };
+
 /* A heap array of *count, NULL for none. */
 enum kiln_status parameters_read(struct kiln *kiln,
                                  const struct kiln_image *image,
@@ -24,5 +27,12 @@ enum kiln_status parameters_from_ptx(const char *text, int compiled,
                                      const char *symbol,
                                      struct kiln_parameter **out, size_t *count,
                                      struct kiln_error *err);
+
+/* The block that .reqntid demands, in PTX or machine code; zeros: none, or not
+ * told. */
+void required_block(const struct kiln_image *image, const char *symbol,
+                    unsigned out[3]);
+/* The same of PTX text. */
+void required_block_ptx(const char *text, const char *symbol, unsigned out[3]);
 
 #endif

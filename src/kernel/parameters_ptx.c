@@ -114,8 +114,11 @@ static enum kiln_status place(const struct item *item, size_t *offset, int told,
     struct kiln_parameter *larger;
     int pointer = item->pointer;
 
+    if (*count == PARAMETERS_MAX)
+        return kiln_fail(err, KILN_E_FORMAT, "%s: more than %d parameters",
+                         symbol, PARAMETERS_MAX);
     if (!item->size || (align & (align - 1)) || align > 4096 ||
-        item->count > 65536 || *count >= 4096)
+        item->count > 65536)
         return kiln_fail(err, KILN_E_FORMAT,
                          "%s: parameter %zu of the PTX is not understood",
                          symbol, *count + 1);
@@ -130,6 +133,28 @@ static enum kiln_status place(const struct item *item, size_t *offset, int told,
     larger[(*count)++] = (struct kiln_parameter){*offset, size, pointer};
     *offset += size;
     return KILN_OK;
+}
+
+void required_block_ptx(const char *text, const char *symbol, unsigned out[3])
+{
+    const char *p = find_entry(text, symbol);
+
+    /* Through parameters and directives up to the body. */
+    while (p && *p && *p != '{' && *p != ';') {
+        if (strncmp(p, ".reqntid", 8) || word(p[8])) {
+            p = skip(p + 1);
+            continue;
+        }
+        p = skip(p + 8);
+        for (int i = 0; i < 3 && isdigit((unsigned char)*p); i++) {
+            char *end;
+
+            out[i] = (unsigned)strtoul(p, &end, 0);
+            p = skip(end);
+            p = *p == ',' ? skip(p + 1) : p;
+        }
+        return;
+    }
 }
 
 enum kiln_status parameters_from_ptx(const char *text, int compiled,

@@ -126,7 +126,8 @@ static void wrong_arguments_are_refused_by_their_number(void **state)
     struct kiln_shape shape = {.block = {32, 1, 1}};
     double wide = 2;
 
-    refused(j, &shape, 3, KILN_E_ARGUMENT, "saxpy takes 4 arguments, 3 given");
+    refused(j, &shape, 3, KILN_E_ARGUMENT,
+            "saxpy of k.ptx takes 4 arguments, 3 given");
     j->args[0] = (struct kiln_arg){KILN_ARG_VALUE, sizeof wide, &wide};
     refused(j, &shape, 4, KILN_E_ARGUMENT, "argument 1 of saxpy");
     j->args[0] = (struct kiln_arg){KILN_ARG_VALUE, sizeof j->a, &j->a};
@@ -255,6 +256,11 @@ static void an_unknown_jit_option_is_refused(void **state)
     assert_int_equal(kiln_load(j->kiln, j->image, &load, &library, &j->err),
                      KILN_E_INVALID);
     assert_non_null(strstr(j->err.text, "no-such-key"));
+    jit.key = "opt-level";
+    jit.value = 5;
+    assert_int_equal(kiln_load(j->kiln, j->image, &load, &library, &j->err),
+                     KILN_E_INVALID);
+    assert_string_equal(j->err.text, "JIT option opt-level=5: 0 to 4 expected");
     jit.key = kiln_jit_key(0);
     assert_int_equal(kiln_load(j->kiln, j->image, &load, &library, NULL),
                      KILN_OK);

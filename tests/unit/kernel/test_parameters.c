@@ -134,6 +134,74 @@ static void damaged_lists_are_errors_or_shorter_lists(void **state)
     }
 }
 
+static void a_required_block_is_read(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned block[3];
+    } cases[] = {
+        {".entry k() .reqntid 32, 2 // , 4\n{ ret; }", {32, 2, 0}},
+        {".entry k(.param .u32 x)\n.maxnreg 20\n.reqntid 8,4,2\n{ }",
+         {8, 4, 2}},
+        {".entry k() .maxntid 64\n{ ret; }", {0}},
+        {".entry k() { ret; }\n.entry l() .reqntid 32 { ret; }", {0}},
+        {".entry k() /* .reqntid 1 */ { ret; }", {0}},
+        {".entry k() .reqntid", {0}},
+        {".entry l() .reqntid 32 { ret; }", {0}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned got[3] = {0};
+
+        required_block_ptx(cases[i].text, "k", got);
+        for (int d = 0; d < 3; d++)
+            assert_int_equal(got[d], cases[i].block[d]);
+    }
+}
+
+static void too_many_parameters_are_told_by_number(void **state)
+{
+    struct buffer text = {0};
+    struct kiln_parameter *list = NULL;
+    struct kiln_error err = {0};
+    size_t count = 0;
+
+    (void)state;
+    buffer_text(&text, ".entry k(.param .u8 a");
+    for (int i = 0; i < PARAMETERS_MAX; i++)
+        buffer_text(&text, ", .param .u8 b");
+    buffer_text(&text, ") { ret; }");
+    assert_int_equal(
+        parameters_from_ptx(buffer_str(&text), 1, "k", &list, &count, &err),
+        KILN_E_FORMAT);
+    assert_non_null(strstr(err.text, "more than 4096 parameters"));
+    buffer_fini(&text);
+}
+
+static void a_cut_sentence_ends_at_a_word(void **state)
+{
+    struct kiln_error err = {0};
+    char words[400] = "", one[400];
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        strcat(words, "abcde ");
+    kiln_fail(&err, KILN_E_FORMAT, "%s", words);
+    assert_true(strlen(err.text) < sizeof err.text);
+    assert_string_equal(err.text + strlen(err.text) - 9, "abcde ...");
+    kiln_prefix(&err, "%s", "xyz");
+    assert_memory_equal(err.text, "xyz: abcde ", 11);
+    assert_string_equal(err.text + strlen(err.text) - 9, "abcde ...");
+    memset(one, 'x', sizeof one);
+    one[sizeof one - 1] = '\0';
+    kiln_fail(&err, KILN_E_FORMAT, "%s", one);
+    assert_int_equal(strlen(err.text), sizeof err.text - 1);
+    assert_string_equal(err.text + strlen(err.text) - 4, " ...");
+    kiln_fail(&err, KILN_E_FORMAT, "%.*s", (int)sizeof err.text - 1, one);
+    assert_memory_equal(err.text, one, sizeof err.text - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +210,9 @@ int main(void)
         cmocka_unit_test(without_marks_an_eight_byte_word_may_be_either),
         cmocka_unit_test(a_person_may_mark_some_pointers_and_not_others),
         cmocka_unit_test(an_unknown_entry_is_not_found),
+        cmocka_unit_test(a_required_block_is_read),
+        cmocka_unit_test(too_many_parameters_are_told_by_number),
+        cmocka_unit_test(a_cut_sentence_ends_at_a_word),
         cmocka_unit_test(damaged_lists_are_errors_or_shorter_lists),
     };
 
