@@ -208,6 +208,15 @@ static size_t find_anywhere(const unsigned char *bytes, size_t n)
     return at ? (size_t)(at - bytes) : n;
 }
 
+/* Whether a container can begin where its magic number stands: a file full of
+ * that number must not be read again for each. */
+static int may_begin(const unsigned char *bytes, size_t n)
+{
+    static const unsigned char rest[4] = {1, 0, FATBIN_HEADER, 0};
+
+    return n < 8 || !memcmp(bytes + 4, rest, sizeof rest);
+}
+
 static enum kiln_status search(struct scan *s, uint64_t from, uint64_t to,
                                int anywhere, struct kiln_error *err)
 {
@@ -225,7 +234,8 @@ static enum kiln_status search(struct scan *s, uint64_t from, uint64_t to,
             if (hit == n - i)
                 break;
             i += hit;
-            st = container(s, from + i, to, &end, err);
+            if (may_begin(s->block + i, n - i))
+                st = container(s, from + i, to, &end, err);
             if (st || end)
                 break;
             i += anywhere ? 1 : 4;

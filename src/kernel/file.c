@@ -27,6 +27,9 @@ void file_give(void *to, const void *from, size_t size)
 
 /* Of an image by itself this much is read to label it. */
 enum { LABEL_READ = 64 << 20 };
+/* Libraries have some ten thousand; a list of more is somebody's attack on
+ * memory. */
+enum { LIST_MAX = 1 << 18 };
 static const uint64_t PIPE_LIMIT = (uint64_t)4 << 30;
 
 static enum kiln_status read_fd(void *data, uint64_t offset, void *to,
@@ -81,6 +84,9 @@ static enum kiln_status add_entry(struct kiln_file *f,
 
     if (!list)
         return kiln_fail(err, KILN_E_MEMORY, "%s: out of memory", f->name);
+    if (f->entry_count == LIST_MAX)
+        return kiln_fail(err, KILN_E_FORMAT, "%s: more than %d entries",
+                         f->name, LIST_MAX);
     f->entries = list;
     list[f->entry_count++] = *e;
     f->containers[f->container_count - 1].count++;
@@ -199,6 +205,9 @@ static enum kiln_status take_place(void *data, const struct image_place *place,
 
     if (!list)
         return kiln_fail(err, KILN_E_MEMORY, "%s: out of memory", f->name);
+    if (f->container_count == LIST_MAX)
+        return kiln_fail(err, KILN_E_FORMAT, "%s: more than %d containers",
+                         f->name, LIST_MAX);
     f->containers = list;
     list[f->container_count++] = (struct kiln_container){
         .size = sizeof *list,

@@ -127,11 +127,17 @@ static int threads(const char *p)
     return n > 1 ? (int)(n & INT32_MAX) : 0;
 }
 
+enum { HEAD_MAX = 1 << 13, ENTRIES_MAX = 1 << 18 };
+
 /* What stands between an entry's name and its body. */
 static int limit_of(const char *head)
 {
-    size_t n = strcspn(head, "{;");
+    size_t n = 0;
 
+    /* A head is short; text without bodies must not be gone through again
+     * for each. */
+    while (n < HEAD_MAX && head[n] && head[n] != '{' && head[n] != ';')
+        n++;
     for (const char *p = head; (p = memchr(p, '.', n - (size_t)(p - head)));
          p++)
         if (!strncmp(p, ".maxntid", 8) || !strncmp(p, ".reqntid", 8))
@@ -197,6 +203,9 @@ static enum kiln_status from_ptx(struct kiln_symbols *s, struct kiln_error *err)
 
     if (st)
         return st;
+    if (count > ENTRIES_MAX)
+        return kiln_fail(err, KILN_E_FORMAT, "PTX: %zu entries, %d at most",
+                         count, ENTRIES_MAX);
     bad = !room(s, count);
     for (size_t i = 0; !bad && i < count; i++)
         bad = add_entry(s, names[i], &at);
