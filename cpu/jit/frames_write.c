@@ -120,7 +120,8 @@ void frames_address_variables(struct expand *x)
 {
     struct rewrite r;
 
-    qsort(x->framed, x->framed_count, sizeof *x->framed, by_var);
+    if (x->framed_count)
+        qsort(x->framed, x->framed_count, sizeof *x->framed, by_var);
     for (size_t i = 0; i < x->body.func->insn_count; i++)
         place_used(x, x->body.func->insns[i].operands,
                    x->body.func->insns[i].operand_count);
