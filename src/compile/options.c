@@ -153,6 +153,15 @@ static enum kiln_status place(const struct spelling *s, const char *option,
     return KILN_OK;
 }
 
+/* A compiler would take the next option for its value. */
+static int has_empty(const char *const *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!*items[i])
+            return 1;
+    return 0;
+}
+
 enum kiln_status plan_make(const struct compile_request *request,
                            const struct compiler *compiler, struct arena *arena,
                            struct plan *out, struct kiln_error *err)
@@ -161,6 +170,11 @@ enum kiln_status plan_make(const struct compile_request *request,
         {.arena = arena}, {.arena = arena}, {.arena = arena}, {.arena = arena}};
     struct plan p = {.request = *request};
 
+    if (has_empty(request->defines, request->define_count))
+        return kiln_fail(err, KILN_E_INVALID, "a macro without a name");
+    if (has_empty(request->folders, request->folder_count))
+        return kiln_fail(err, KILN_E_INVALID,
+                         "a folder of headers without a name");
     for (size_t i = 0; i < request->define_count; i++)
         options_add(&l.defines, "%s", request->defines[i]);
     for (size_t i = 0; i < request->folder_count; i++)

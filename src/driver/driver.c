@@ -75,6 +75,10 @@ enum kiln_status driver_fail_told(const struct driver *d, CUresult result,
         return driver_fail(d, result, err, "%s", what);
     if (d->cuGetErrorName(result, &name) || !name)
         name = "unknown error";
+    /* A fault's names the kernel itself, which may be an earlier one. */
+    if (!strncmp(told, "kernel ", 7))
+        return kiln_fail(err, kiln_status_from_cuda((int)result), "%s (%d): %s",
+                         name, (int)result, told);
     return kiln_fail(err, kiln_status_from_cuda((int)result), "%s: %s (%d): %s",
                      what, name, (int)result, told);
 }
@@ -264,7 +268,7 @@ enum kiln_status driver_open_default(struct driver *d, struct kiln_error *err)
     log_line(LOG_INFO, "no NVIDIA device: %s", nvidia.text);
     st = driver_open_cpu(d, &cpu);
     if (st)
-        return kiln_fail(err, st, "no device: NVIDIA: %.100s; CPU: %.110s",
+        return kiln_fail(err, st, "no device: NVIDIA: %.110s; CPU: %s",
                          nvidia.text, cpu.text);
     return KILN_OK;
 }

@@ -62,6 +62,28 @@ static void every_spelling_of_an_option_ends_in_its_field(void **state)
     }
 }
 
+static void an_empty_macro_or_folder_is_refused(void **state)
+{
+    static const struct compiler compiler;
+    const char *const texts[] = {"X=1", ""};
+    struct compile_request macros = {
+        .name = "k.cu", .defines = texts, .define_count = 2};
+    struct compile_request folders = {
+        .name = "k.cu", .folders = texts, .folder_count = 2};
+    struct arena arena = {0};
+    struct plan p;
+
+    (void)state;
+    assert_int_equal(plan_make(&macros, &compiler, &arena, &p, NULL),
+                     KILN_E_INVALID);
+    assert_int_equal(plan_make(&folders, &compiler, &arena, &p, NULL),
+                     KILN_E_INVALID);
+    macros.define_count = folders.folder_count = 1;
+    assert_int_equal(plan_make(&macros, &compiler, &arena, &p, NULL), KILN_OK);
+    assert_int_equal(plan_make(&folders, &compiler, &arena, &p, NULL), KILN_OK);
+    arena_fini(&arena);
+}
+
 static void an_option_that_writes_a_file_is_refused(void **state)
 {
     static const char *const options[] = {
@@ -319,6 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_of_an_option_ends_in_its_field),
+        cmocka_unit_test(an_empty_macro_or_folder_is_refused),
         cmocka_unit_test(an_option_that_writes_a_file_is_refused),
         cmocka_unit_test(an_option_that_reads_unseen_files_ends_caching),
         cmocka_unit_test(many_options_keep_their_order),
