@@ -11,7 +11,7 @@
 
 #include "cpu/jit/expand.h"
 
-enum { MAX_INSNS = 200000, MAX_DEPTH = 200 };
+enum { MAX_DEPTH = 200 };
 
 void expand_refuse(struct expand *x, unsigned line, const char *what,
                    const char *name)
@@ -159,8 +159,8 @@ static void add_indirect(struct expand *x, const struct instance *i,
         uint32_t pred = body_reg(&x->body, PTX_PRED);
         uint32_t next = body_label(&x->body);
 
-        expand_equal(x, pred, &target, calls_address(x->module, list[k]),
-                     PTX_U64, insn->line);
+        expand_equal(x, pred, &target, targets_address(x, list[k]), PTX_U64,
+                     insn->line);
         body_jump(&x->body, next, (int32_t)pred, 1, insn->line);
         add_target(x, i, list[k], insn);
         body_jump(&x->body, join, -1, 0, insn->line);

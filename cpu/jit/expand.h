@@ -1,66 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the files that put calls in place share: expand*.c, targets.c and
- * frames*.c.
- *
- * A function that may come to call itself is expanded once where it is first
- * entered, as a loop: a call of it from inside is a jump back to its start, a
- * return a jump to the call that its lane came from. Each lane keeps what its
- * callers still need in a stack of its own in local memory; the frame pointer
- * and the number of the call to go back to are registers like any other.
+ * frames*.c; what is about recursion is in frames.h.
  */
 #ifndef KILN_CPU_JIT_EXPAND_H
 #define KILN_CPU_JIT_EXPAND_H
 
 #include "cpu/jit/calls.h"
+#include "cpu/jit/frames.h"
 
-/* Bytes of a lane's stack, for recursive functions. */
-enum { CALL_STACK = 32 * 1024, FRAME_ALIGN = 16 };
+/* Of one body, with all that is called in it. */
+enum { MAX_INSNS = 200000, MAX_PARTS = 4 << 20 };
 
 struct rename {
     const struct ptx_var *from;
     struct ptx_var *to;
-};
-
-/* The outermost of the recursive functions that are in each other. All jumps
- * back within it, of calls, returns and of loops that hold calls, go through
- * one place that looks up where to: so it is one loop with one entry, however
- * paths cross inside. */
-struct region {
-    uint32_t state;      /* register: number of the target */
-    uint32_t hub;        /* label of that place */
-    uint32_t begin, end; /* labels around the region */
-    uint32_t *targets;   /* labels; numbers start at 1 */
-    size_t target_count, target_cap;
-};
-
-/* The frame of one recursive function, with all that is put in place in it. */
-struct frame {
-    struct region *region;
-    uint32_t fp;        /* register: where a lane's frame starts */
-    uint32_t ret;       /* register: target to return to, 0: the outer call */
-    uint32_t entry;     /* label */
-    uint64_t variables; /* bytes of its variables, */
-    uint64_t size;      /* and with what calls save behind them */
-};
-
-/* A variable that lies in a frame. */
-struct framed {
-    const struct ptx_var *var;
-    struct frame *frame;
-    uint64_t offset;
-    int used;
-};
-
-/* A place where a frame is entered: from outside, or by a jump back. */
-struct site {
-    struct frame *from; /* NULL: the kernel's own variables */
-    struct frame *to;
-    uint32_t first_kept, kept_end; /* registers that carry the results */
-    uint32_t *saved;               /* registers to save, and their offsets */
-    uint64_t *offsets;
-    size_t saved_count;
-    uint64_t *live; /* registers that are live behind it, a bit each */
 };
 
 /* One expansion of one function. */
@@ -77,16 +31,25 @@ struct instance {
     size_t *inner_at; /* by instruction: x->inner_count before it */
 };
 
+struct numbered {
+    const struct ptx_func *func;
+    size_t number; /* its place in the module */
+};
+
 struct expand {
     struct body body;
     const struct ptx_module *module;
     struct ptx_var **vars; /* what .param variables became */
     size_t var_count, var_cap;
-    /* targets.c */
-    const struct ptx_func **funcs; /* sorted by address */
-    uint8_t *recursive;            /* by place there: 0 unknown, 1 no, 2 yes */
-    const struct ptx_func **taken; /* whose address is taken */
-    size_t taken_count, taken_cap;
+    size_t parts; /* what instances have so far, against MAX_PARTS */
+    /* targets.c; arrays are by number in the module */
+    struct numbered *funcs;        /* sorted by address */
+    uint8_t *recursive;            /* 0 unknown, 1 no, 2 yes */
+    uint8_t *opened;               /* an instance of it has been */
+    const struct ptx_func **taken; /* whose address is, by signature */
+    size_t taken_count;
+    const struct ptx_func **pending; /* of one visit */
+    uint32_t *visited, visit;
     /* frames.c */
     struct framed *framed;
     size_t framed_count, framed_cap;
@@ -97,13 +60,6 @@ struct expand {
     struct kiln_error *err;
     enum kiln_status status;
 };
-
-/* Instructions that stand for a step at a site (operand 0: its number), and
- * jumps through a region's hub, known by their text: a call goes on behind
- * itself, a return nowhere (operand 1: the frame pointer, which the caller
- * still needs), a loop at the label in operand 1. */
-extern const char frame_enter[], frame_push[], frame_pop[];
-extern const char frame_call[], frame_return[], frame_loop[];
 
 /* --- expand.c --- */
 void expand_refuse(struct expand *x, unsigned line, const char *what,
@@ -163,37 +119,12 @@ void expand_add_return(struct expand *x, const struct instance *callee,
 
 /* --- targets.c --- */
 void targets_open(struct expand *x);
+uint64_t targets_address(const struct expand *x, const struct ptx_func *f);
+/* Whether this is the function's first instance; from then on it is not. */
+int targets_first(struct expand *x, const struct ptx_func *f);
 int targets_recursive(struct expand *x, const struct ptx_func *f);
 /* The functions that an indirect call may mean, in the module's order. */
 size_t targets_of(struct expand *x, const struct ptx_call *call,
                   const struct ptx_func *const **list);
-
-/* --- frames.c --- */
-/* With region NULL in a new one. */
-struct frame *frame_new(struct expand *x, struct region *region);
-uint32_t region_target(struct expand *x, struct region *region, uint32_t label);
-/* state = target, and to the hub. */
-void region_jump(struct expand *x, struct region *region, uint32_t label,
-                 const char *as, unsigned line);
-/* The hub, when all targets are known. */
-void region_close(struct expand *x, struct region *region, unsigned line);
-void frame_own(struct expand *x, struct frame *frame,
-               const struct ptx_var *var);
-size_t frame_site(struct expand *x, struct frame *from, struct frame *to);
-void frame_step(struct expand *x, const char *step, size_t site, unsigned line);
-int frame_is_step(const struct ptx_insn *insn);
-struct site *frame_site_of(struct expand *x, const struct ptx_insn *insn);
-/* After all else: gives frames their layout, and writes the steps out. */
-void frames_close(struct expand *x);
-
-/* --- frames_live.c --- */
-/* Fills in what each site saves. */
-void frames_find_saved(struct expand *x);
-unsigned frame_bytes_of(const struct expand *x, uint32_t reg);
-
-/* --- frames_write.c --- */
-void frames_address_variables(struct expand *x);
-void frames_lay_out(struct expand *x);
-void frames_write_steps(struct expand *x);
 
 #endif

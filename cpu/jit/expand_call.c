@@ -119,9 +119,12 @@ static void take_result(struct expand *x, const struct instance *callee,
     }
 }
 
-/* Whether two of the call's variables are one: then none is shared. */
+/* Whether two of the call's variables are one: then none is shared. Nor is
+ * any of very many, which would take long to compare. */
 static int has_twins(const struct ptx_operand *list, size_t count)
 {
+    if (count > 256)
+        return 1;
     for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b < a; b++)
             if (list[a].kind == PTX_OPERAND_VAR &&
@@ -130,12 +133,20 @@ static int has_twins(const struct ptx_operand *list, size_t count)
     return 0;
 }
 
-static int has_local(const struct expand *x, const struct ptx_var *v)
+/* Instances can be far larger than the instructions that they come to. */
+static int too_many(struct expand *x, const struct ptx_func *f)
 {
-    for (size_t i = 0; i < x->body.func->local_count; i++)
-        if (x->body.func->locals[i] == v)
-            return 1;
-    return 0;
+    enum { EACH = 16 };
+
+    x->parts += f->reg_count + f->label_count + f->local_count +
+                f->result_count + f->param_count + EACH;
+    if (x->parts <= MAX_PARTS)
+        return 0;
+    expand_refuse(x, f->line,
+                  "too many registers and variables with all that is called, "
+                  "at ",
+                  f->name);
+    return 1;
 }
 
 /* Place for its registers, labels and variables. The renames are sorted when
@@ -145,7 +156,10 @@ void expand_open_instance(struct expand *x, struct instance *i,
 {
     const struct ptx_func *f = i->func;
     size_t formals = f->result_count + f->param_count, n = 0;
+    const int first = targets_first(x, f);
 
+    if (too_many(x, f))
+        return;
     i->regs = (uint32_t)x->body.func->reg_count;
     i->labels = (uint32_t)x->body.func->label_count;
     for (size_t k = 0; k < f->reg_count && !x->body.bad; k++) {
@@ -182,7 +196,7 @@ void expand_open_instance(struct expand *x, struct instance *i,
         else if (v->space == PTX_SPACE_LOCAL && i->up)
             i->vars[n++] =
                 (struct rename){v, expand_local_like(x, i->frame, v, 0)};
-        else if (!has_local(x, v))
+        else if (first)
             body_local(&x->body, v); /* shared: one for all */
     }
     i->var_count = n;
@@ -253,6 +267,8 @@ void expand_add_called(struct expand *x, const struct instance *caller,
         return;
     expand_open_instance(x, &callee, actuals,
                          !recursive && !has_twins(actuals, n));
+    if (x->body.bad || x->status)
+        return;
     callee.end = body_label(&x->body);
     if (recursive) {
         const struct ptx_operand none = {.kind = PTX_OPERAND_INT};

@@ -184,7 +184,7 @@ void expand_map_operand(struct expand *x, const struct instance *i,
             o->var = var;
         return;
     case PTX_OPERAND_FUNC:
-        o->ival = (int64_t)calls_address(x->module, o->func);
+        o->ival = (int64_t)targets_address(x, o->func);
         o->kind = PTX_OPERAND_INT;
         return;
     case PTX_OPERAND_VECTOR:

@@ -169,11 +169,15 @@ static void live_solve(struct live *l)
 /* --- what each site saves --- */
 
 /* Registers that are written anywhere in a region. */
-static uint64_t *written_in(struct live *l, const struct region *region)
+static uint64_t *written_in(struct live *l, struct region *region)
 {
     const struct ptx_func *f = l->x->body.func;
-    uint64_t *row = arena_array(l->x->body.arena, l->words, sizeof *row);
+    uint64_t *row = region->written;
 
+    if (row)
+        return row;
+    row = arena_array(l->x->body.arena, l->words, sizeof *row);
+    region->written = row;
     for (size_t i = f->labels[region->begin].insn;
          row && i < f->labels[region->end].insn; i++) {
         const struct ptx_insn *insn = &f->insns[i];

@@ -10,39 +10,51 @@
 
 static int by_address(const void *a, const void *b)
 {
-    uintptr_t p = (uintptr_t) * (const struct ptx_func *const *)a;
-    uintptr_t q = (uintptr_t) * (const struct ptx_func *const *)b;
+    uintptr_t p = (uintptr_t)((const struct numbered *)a)->func;
+    uintptr_t q = (uintptr_t)((const struct numbered *)b)->func;
 
     return (p > q) - (p < q);
 }
 
+/* Its number in the module, or SIZE_MAX. */
 static size_t index_of(const struct expand *x, const struct ptx_func *f)
 {
-    const struct ptx_func *const *at = bsearch(
-        &f, x->funcs, x->module->func_count, sizeof(*x->funcs), by_address);
+    const struct numbered key = {.func = f};
+    const struct numbered *at =
+        x->module->func_count ? bsearch(&key, x->funcs, x->module->func_count,
+                                        sizeof key, by_address)
+                              : NULL;
 
-    return at ? (size_t)(at - (const struct ptx_func *const *)x->funcs)
-              : SIZE_MAX;
+    return at ? at->number : SIZE_MAX;
+}
+
+uint64_t targets_address(const struct expand *x, const struct ptx_func *f)
+{
+    size_t i = index_of(x, calls_resolve(f));
+
+    return i == SIZE_MAX ? 0 : ((uint64_t)i + 1) * 16;
+}
+
+int targets_first(struct expand *x, const struct ptx_func *f)
+{
+    size_t i = index_of(x, f);
+    int first = i == SIZE_MAX || !x->opened[i];
+
+    if (i != SIZE_MAX)
+        x->opened[i] = 1;
+    return first;
 }
 
 static void take(struct expand *x, const struct ptx_func *f, uint8_t *seen)
 {
     size_t i;
-    const struct ptx_func **taken;
 
     f = calls_resolve(f);
     i = f ? index_of(x, f) : SIZE_MAX;
     if (i == SIZE_MAX || seen[i] || !f->has_body || f->is_entry)
         return;
     seen[i] = 1;
-    taken = arena_grow(x->body.arena, x->taken, x->taken_count, &x->taken_cap,
-                       sizeof(const struct ptx_func *));
-    if (!taken) {
-        x->body.bad = 1;
-        return;
-    }
-    x->taken = taken;
-    taken[x->taken_count++] = f;
+    x->taken_count++;
 }
 
 static void take_operands(struct expand *x, const struct ptx_operand *list,
@@ -74,47 +86,101 @@ static void find_taken(struct expand *x, uint8_t *seen)
         }
 }
 
+static int compare_sizes(const struct ptx_var *a, const struct ptx_var *b,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (a[i].size != b[i].size)
+            return a[i].size < b[i].size ? -1 : 1;
+    return 0;
+}
+
+/* 0 when one fits a prototype like the other. */
+static int compare(const struct ptx_func *p, const struct ptx_func *q)
+{
+    int order;
+
+    if (p->result_count != q->result_count)
+        return p->result_count < q->result_count ? -1 : 1;
+    if (p->param_count != q->param_count)
+        return p->param_count < q->param_count ? -1 : 1;
+    order = compare_sizes(p->results, q->results, p->result_count);
+    return order ? order : compare_sizes(p->params, q->params, p->param_count);
+}
+
+static int by_signature(const void *a, const void *b)
+{
+    const struct numbered *p = a, *q = b;
+    int order = compare(p->func, q->func);
+
+    return order ? order : (p->number > q->number) - (p->number < q->number);
+}
+
+static void sort_taken(struct expand *x, const uint8_t *seen)
+{
+    struct numbered *list =
+        arena_array(x->body.arena, x->taken_count + 1, sizeof *list);
+    size_t n = 0;
+
+    x->taken = arena_array(x->body.arena, x->taken_count + 1,
+                           sizeof(const struct ptx_func *));
+    if (!list || !x->taken) {
+        x->body.bad = 1;
+        return;
+    }
+    for (size_t i = 0; i < x->module->func_count; i++)
+        if (seen[i])
+            list[n++] = (struct numbered){x->module->funcs[i], i};
+    qsort(list, n, sizeof *list, by_signature);
+    for (size_t i = 0; i < n; i++)
+        x->taken[i] = list[i].func;
+}
+
 void targets_open(struct expand *x)
 {
     size_t n = x->module->func_count;
     uint8_t *seen = arena_array(x->body.arena, n + 1, 1);
 
-    x->funcs =
-        arena_array(x->body.arena, n + 1, sizeof(const struct ptx_func *));
+    x->funcs = arena_array(x->body.arena, n + 1, sizeof *x->funcs);
     x->recursive = arena_array(x->body.arena, n + 1, 1);
-    if (!x->funcs || !x->recursive || !seen) {
+    x->opened = arena_array(x->body.arena, n + 1, 1);
+    x->pending =
+        arena_array(x->body.arena, n + 1, sizeof(const struct ptx_func *));
+    x->visited = arena_array(x->body.arena, n + 1, sizeof *x->visited);
+    if (!x->funcs || !x->recursive || !x->opened || !x->pending ||
+        !x->visited || !seen) {
         x->body.bad = 1;
         return;
     }
     for (size_t i = 0; i < n; i++)
-        x->funcs[i] = x->module->funcs[i];
+        x->funcs[i] = (struct numbered){x->module->funcs[i], i};
     qsort(x->funcs, n, sizeof *x->funcs, by_address);
     find_taken(x, seen);
+    sort_taken(x, seen);
 }
 
-static int same_sizes(const struct ptx_var *a, const struct ptx_var *b,
-                      size_t count)
+/* Where those that compare so or higher start. */
+static size_t taken_from(const struct expand *x, const struct ptx_func *f,
+                         int least)
 {
-    for (size_t i = 0; i < count; i++)
-        if (a[i].size != b[i].size)
-            return 0;
-    return 1;
-}
+    size_t low = 0, high = x->taken_count;
 
-static int fits(const struct ptx_func *p, const struct ptx_func *f)
-{
-    return p->result_count == f->result_count &&
-           p->param_count == f->param_count &&
-           same_sizes(p->results, f->results, p->result_count) &&
-           same_sizes(p->params, f->params, p->param_count);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare(x->taken[middle], f) >= least)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
 }
 
 size_t targets_of(struct expand *x, const struct ptx_call *call,
                   const struct ptx_func *const **list)
 {
     const struct ptx_table *t = call->prototype;
-    const struct ptx_func **fit;
-    size_t n = 0;
+    size_t first;
 
     *list = NULL;
     if (!t || x->body.bad)
@@ -123,22 +189,16 @@ size_t targets_of(struct expand *x, const struct ptx_call *call,
         *list = (const struct ptx_func *const *)t->funcs;
         return t->func_count;
     }
-    fit = arena_array(x->body.arena, x->taken_count + 1,
-                      sizeof(const struct ptx_func *));
-    if (!fit) {
-        x->body.bad = 1;
+    if (!t->prototype)
         return 0;
-    }
-    for (size_t i = 0; i < x->taken_count; i++)
-        if (t->prototype && fits(t->prototype, x->taken[i]))
-            fit[n++] = x->taken[i];
-    *list = (const struct ptx_func *const *)fit;
-    return n;
+    first = taken_from(x, t->prototype, 0);
+    *list = x->taken + first;
+    return taken_from(x, t->prototype, 1) - first;
 }
 
-/* Those that f may call and that were not seen yet, onto the stack. */
+/* Those that f may call and that this visit has not seen, on top of what is
+ * pending. */
 static size_t push_called(struct expand *x, const struct ptx_func *f,
-                          uint8_t *seen, const struct ptx_func **stack,
                           size_t depth)
 {
     for (size_t k = 0; k < f->insn_count; k++) {
@@ -156,10 +216,10 @@ static size_t push_called(struct expand *x, const struct ptx_func *f,
             const struct ptx_func *to = calls_resolve(list[i]);
             size_t at = index_of(x, to);
 
-            if (at == SIZE_MAX || seen[at] || !to->has_body)
+            if (at == SIZE_MAX || x->visited[at] == x->visit || !to->has_body)
                 continue;
-            seen[at] = 1;
-            stack[depth++] = to;
+            x->visited[at] = x->visit;
+            x->pending[depth++] = to;
         }
     }
     return depth;
@@ -167,26 +227,21 @@ static size_t push_called(struct expand *x, const struct ptx_func *f,
 
 int targets_recursive(struct expand *x, const struct ptx_func *f)
 {
-    size_t n = x->module->func_count, at = index_of(x, f), depth = 0;
-    const struct ptx_func **stack;
-    uint8_t *seen;
+    size_t at = index_of(x, f), depth;
+    int found;
 
     if (at == SIZE_MAX)
         return 0;
     if (x->recursive[at])
         return x->recursive[at] == 2;
-    stack = arena_array(x->body.arena, n + 1, sizeof(const struct ptx_func *));
-    seen = arena_array(x->body.arena, n + 1, 1);
-    if (!stack || !seen) {
-        x->body.bad = 1;
-        return 0;
-    }
-    depth = push_called(x, f, seen, stack, 0);
-    while (depth && !seen[at]) {
-        const struct ptx_func *g = stack[--depth];
+    x->visit++;
+    depth = push_called(x, f, 0);
+    while (depth && x->visited[at] != x->visit) {
+        const struct ptx_func *g = x->pending[--depth];
 
-        depth = push_called(x, g, seen, stack, depth);
+        depth = push_called(x, g, depth);
     }
-    x->recursive[at] = seen[at] ? 2 : 1;
-    return seen[at];
+    found = x->visited[at] == x->visit;
+    x->recursive[at] = found ? 2 : 1;
+    return found;
 }
