@@ -51,8 +51,7 @@ static void *some(void *data)
     struct work *w = data;
     size_t i;
 
-    while ((i = atomic_fetch_add(&w->next, 1)) <
-           kiln_file_entry_count(w->file))
+    while ((i = atomic_fetch_add(&w->next, 1)) < kiln_file_entry_count(w->file))
         one(w, i);
     return NULL;
 }

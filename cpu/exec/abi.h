@@ -85,9 +85,9 @@ enum abi_fault {
 /* block->service(): arguments -> result. */
 enum abi_service {
     ABI_SERVICE_PRINTF = 1, /* format, packed arguments -> how many, or < 0 */
-    ABI_SERVICE_ASSERT, /* message, file, line, function, character size */
-    ABI_SERVICE_MALLOC, /* bytes -> address or 0 */
-    ABI_SERVICE_FREE    /* address */
+    ABI_SERVICE_ASSERT,     /* message, file, line, function, character size */
+    ABI_SERVICE_MALLOC,     /* bytes -> address or 0 */
+    ABI_SERVICE_FREE        /* address */
 };
 
 /* One block on one worker. */

@@ -164,7 +164,7 @@ struct slot {
     size_t shared_size; /* accessible bytes at block.shared */
     unsigned char *local_map;
     size_t local_size;
-    size_t frames_size; /* accessible bytes at block.frames */
+    size_t frames_size;                  /* accessible bytes at block.frames */
     struct buffer format, fetched, text; /* service.c */
 };
 

@@ -92,8 +92,7 @@ static int reads_tid(const struct ptx_func *f)
 static struct object_param *describe_params(struct job *j,
                                             const struct ptx_func *f)
 {
-    struct object_param *p =
-        arena_array(&j->arena, f->param_count, sizeof *p);
+    struct object_param *p = arena_array(&j->arena, f->param_count, sizeof *p);
 
     for (size_t i = 0; p && i < f->param_count; i++)
         p[i] = (struct object_param){.offset = (uint32_t)f->params[i].offset,
@@ -211,8 +210,7 @@ static enum kiln_status lay_out(struct job *j, struct kiln_error *err)
     j->layout.arena = &j->arena;
     j->layout.module = j->ptx;
     st = layout_module(&j->layout, err);
-    j->kernels =
-        arena_array(&j->arena, j->ptx->func_count, sizeof *j->kernels);
+    j->kernels = arena_array(&j->arena, j->ptx->func_count, sizeof *j->kernels);
     j->infos = arena_array(&j->arena, j->ptx->func_count, sizeof *j->infos);
     if (!st && j->ptx->func_count && (!j->kernels || !j->infos))
         st = kiln_fail(err, KILN_E_MEMORY, "out of memory");
@@ -288,8 +286,8 @@ static enum kiln_status check_request(struct job *j, struct kiln_error *err)
                       r->max_version % 10);
         return kiln_fail(err, KILN_E_PTX_VERSION,
                          "PTX .version %u.%u, this driver takes up to %u.%u",
-                         m->version / 10, m->version % 10,
-                         r->max_version / 10, r->max_version % 10);
+                         m->version / 10, m->version % 10, r->max_version / 10,
+                         r->max_version % 10);
     }
     if (r->target && m->target > r->target) {
         buffer_printf(&j->log,
@@ -297,8 +295,8 @@ static enum kiln_status check_request(struct job *j, struct kiln_error *err)
                       "device's sm_%u\n",
                       m->target, r->target);
         return kiln_fail(err, KILN_E_PTX,
-                         "PTX .target sm_%u, this device is sm_%u",
-                         m->target, r->target);
+                         "PTX .target sm_%u, this device is sm_%u", m->target,
+                         r->target);
     }
     if (m->address_size && m->address_size != 64)
         return kiln_fail(err, KILN_E_NOT_SUPPORTED,
@@ -341,8 +339,7 @@ static enum kiln_status run(struct job *j, struct jit_result *result,
 }
 
 enum kiln_status jit_compile(const struct jit_request *request,
-                             struct jit_result *result,
-                             struct kiln_error *err)
+                             struct jit_result *result, struct kiln_error *err)
 {
     struct job j = {.request = request};
     struct kiln_error own = {0};

@@ -94,8 +94,8 @@ static LLVMValueRef mask_any(struct emit *e, LLVMValueRef mask)
 
 LLVMValueRef emit_among(struct emit *e, unsigned c, LLVMValueRef p)
 {
-    return LLVMBuildSelect(e->l.b, e->mask[c], p,
-                           LLVMConstNull(e->mask_type), "");
+    return LLVMBuildSelect(e->l.b, e->mask[c], p, LLVMConstNull(e->mask_type),
+                           "");
 }
 
 LLVMValueRef emit_any(struct emit *e, unsigned c)
@@ -122,15 +122,13 @@ static void value_slot(struct emit *e, struct emit_slot *s, int value)
 
     if (v->kind_of_shape == SHAPE_VARYING)
         type = emit_vec(e, type);
-    make_slot(e, s, type,
-              v->kind_of_shape == SHAPE_UNIFORM ? 1 : e->chunks);
+    make_slot(e, s, type, v->kind_of_shape == SHAPE_UNIFORM ? 1 : e->chunks);
 }
 
 static void poison(struct emit *e, const struct emit_slot *s)
 {
     for (int c = 0; c < s->count; c++)
-        LLVMBuildStore(e->l.b,
-                       LLVMGetPoison(LLVMGetAllocatedType(s->at[c])),
+        LLVMBuildStore(e->l.b, LLVMGetPoison(LLVMGetAllocatedType(s->at[c])),
                        s->at[c]);
 }
 
@@ -404,9 +402,9 @@ static void take_mask(struct emit *e, int block)
 
     for (unsigned c = 0; c < e->chunks; c++) {
         e->any[c] = NULL;
-        e->mask[c] = LLVMBuildLoad2(
-            e->l.b, e->mask_type,
-            b->alike == block ? s->at[c] : alike->at[c], "");
+        e->mask[c] =
+            LLVMBuildLoad2(e->l.b, e->mask_type,
+                           b->alike == block ? s->at[c] : alike->at[c], "");
         if (b->alike == block && alike->count)
             LLVMBuildStore(e->l.b, e->mask[c], alike->at[c]);
         if (b->pending)
@@ -430,8 +428,7 @@ static void enter_block(struct emit *e, int block)
         if (!e->g->values[b->phis[p].value].used)
             continue;
         for (int c = 0; c < slot->count; c++)
-            made[c] = LLVMBuildLoad2(e->l.b,
-                                     LLVMGetAllocatedType(slot->at[c]),
+            made[c] = LLVMBuildLoad2(e->l.b, LLVMGetAllocatedType(slot->at[c]),
                                      slot->at[c], "");
         emit_define(e, b->phis[p].value, made);
     }
@@ -443,12 +440,11 @@ static void enter_block(struct emit *e, int block)
         const struct emit_slot *slot = &e->slot[value];
 
         for (int c = 0; c < slot->count; c++)
-            LLVMBuildStore(
-                e->l.b,
-                e->g->values[value].kind_of_shape == SHAPE_VARYING
-                    ? emit_vector(e, value, (unsigned)c)
-                    : emit_base(e, value, (unsigned)c),
-                slot->at[c]);
+            LLVMBuildStore(e->l.b,
+                           e->g->values[value].kind_of_shape == SHAPE_VARYING
+                               ? emit_vector(e, value, (unsigned)c)
+                               : emit_base(e, value, (unsigned)c),
+                           slot->at[c]);
     }
 }
 
@@ -519,11 +515,10 @@ static LLVMValueRef existing(struct emit *e, unsigned c)
 
     if (e->g->rows) /* whole warps: OBJECT_SHAPE_ROWS */
         return LLVMConstAllOnes(e->mask_type);
-    first = LLVMBuildAdd(e->l.b, e->zero_warp,
-                         emit_const(e, 32, c * e->lanes), "");
+    first =
+        LLVMBuildAdd(e->l.b, e->zero_warp, emit_const(e, 32, c * e->lanes), "");
     t = LLVMBuildAdd(e->l.b, emit_splat(e, first), e->iota32, "");
-    return LLVMBuildICmp(e->l.b, LLVMIntULT, t, emit_splat(e, e->threads),
-                         "");
+    return LLVMBuildICmp(e->l.b, LLVMIntULT, t, emit_splat(e, e->threads), "");
 }
 
 static void start_warp(struct emit *e)
@@ -531,8 +526,7 @@ static void start_warp(struct emit *e)
     int entry = e->g->order[0];
     LLVMValueRef mask[EMIT_MAX_CHUNKS];
 
-    e->zero_warp =
-        LLVMBuildShl(e->l.b, e->warp, emit_const(e, 32, 5), "first");
+    e->zero_warp = LLVMBuildShl(e->l.b, e->warp, emit_const(e, 32, 5), "first");
     /* Once for a fresh warp and for all that come back. */
     emit_forget(e);
     for (unsigned c = 0; c < e->chunks; c++) {
@@ -569,8 +563,8 @@ static void set_types(struct emit *e, LLVMContextRef ctx)
     e->iota32 = LLVMConstVector(all, e->lanes);
 }
 
-static void add_attribute(LLVMContextRef ctx, LLVMValueRef fn,
-                          const char *name, const char *value)
+static void add_attribute(LLVMContextRef ctx, LLVMValueRef fn, const char *name,
+                          const char *value)
 {
     LLVMAddAttributeAtIndex(
         fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
@@ -588,9 +582,9 @@ static void set_attributes(struct emit *e, LLVMContextRef ctx, int flush)
         const unsigned kind =
             LLVMGetEnumAttributeKindForName(enums[i], strlen(enums[i]));
 
-        LLVMAddAttributeAtIndex(
-            e->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-            LLVMCreateEnumAttribute(ctx, kind, 0));
+        LLVMAddAttributeAtIndex(e->fn,
+                                (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(ctx, kind, 0));
     }
     add_attribute(ctx, e->fn, "target-cpu", e->target->cpu);
     add_attribute(ctx, e->fn, "target-features", e->target->features);

@@ -33,14 +33,14 @@ struct emit_place {
 
 struct emit_slot { /* allocas */
     LLVMValueRef at[EMIT_MAX_CHUNKS];
-    int count; /* 0: no slot */
+    int count;                /* 0: no slot */
     struct emit_place *place; /* count of them, or NULL: not kept */
     int wanted;               /* emit_wait.c: behind the barrier at hand */
 };
 
 /* A value as known in the current block. */
 struct emit_known {
-    int stamp; /* block + 1 that it is known in */
+    int stamp;                            /* block + 1 that it is known in */
     LLVMValueRef scalar[EMIT_MAX_CHUNKS]; /* uniform: the first */
     LLVMValueRef vector[EMIT_MAX_CHUNKS];
 };
@@ -69,8 +69,8 @@ struct emit {
     /* Function arguments and what is loaded once. */
     LLVMValueRef block, launch, params, data, shared, local, local_stride;
     LLVMValueRef tid[3], ntid[3], nctaid[3], ctaid[3], threads;
-    LLVMValueRef warp;      /* index of the current warp */
-    LLVMValueRef zero_warp; /* first linear thread: warp * 32 */
+    LLVMValueRef warp;       /* index of the current warp */
+    LLVMValueRef zero_warp;  /* first linear thread: warp * 32 */
     LLVMBasicBlockRef ended; /* the warp has returned */
     LLVMBasicBlockRef done;  /* the warp has nothing more to do in this call */
     /* Barriers: by frames (emit_wait.c), else on fibers. */
@@ -78,15 +78,15 @@ struct emit {
     uint32_t frame_bytes;
     unsigned wait_count;
     LLVMValueRef frame, dispatch;
-    LLVMValueRef barrier_result; /* fibers: an alloca */
-    struct emit_wait *waits;     /* by block */
+    LLVMValueRef barrier_result;    /* fibers: an alloca */
+    struct emit_wait *waits;        /* by block */
     LLVMBasicBlockRef *test, *body; /* by block */
     struct emit_slot *mask_slot;    /* by block: the lanes that come or wait */
     struct emit_slot *alike_slot;   /* by block that others are alike to: the
                                      * lanes that it ran with */
     struct emit_slot *slot, *exit_slot, *phi_slot; /* by value */
     struct emit_known *known;                      /* by value */
-    int at; /* current block */
+    int at;                                        /* current block */
     LLVMValueRef mask[EMIT_MAX_CHUNKS];
     LLVMValueRef any[EMIT_MAX_CHUNKS]; /* lazily, for the current block */
     struct kiln_error *err;
@@ -126,18 +126,15 @@ void emit_define(struct emit *e, int value, LLVMValueRef const *made);
 /* Source operand k: bits is the width wanted of an immediate. */
 LLVMValueRef emit_operand_base(struct emit *e, const struct graph_insn *insn,
                                int k, unsigned c, unsigned bits);
-LLVMValueRef emit_operand_vector(struct emit *e,
-                                 const struct graph_insn *insn, int k,
-                                 unsigned c, unsigned bits);
+LLVMValueRef emit_operand_vector(struct emit *e, const struct graph_insn *insn,
+                                 int k, unsigned c, unsigned bits);
 /* Element j of a source operand that may be a vector operand. */
-struct graph_shape emit_element_shape(struct emit *e,
-                                      const struct graph_insn *insn, int k,
-                                      int j);
+struct graph_shape
+emit_element_shape(struct emit *e, const struct graph_insn *insn, int k, int j);
 LLVMValueRef emit_element_base(struct emit *e, const struct graph_insn *insn,
                                int k, int j, unsigned c, unsigned bits);
-LLVMValueRef emit_element_vector(struct emit *e,
-                                 const struct graph_insn *insn, int k, int j,
-                                 unsigned c, unsigned bits);
+LLVMValueRef emit_element_vector(struct emit *e, const struct graph_insn *insn,
+                                 int k, int j, unsigned c, unsigned bits);
 /* The value id that destination operand k (element j) defines, or
  * GRAPH_NONE. */
 int emit_dst(const struct graph_insn *insn, int k, int j);
@@ -193,8 +190,8 @@ struct emit_address {
 void emit_address(struct emit *e, const struct graph_insn *insn, int k,
                   struct emit_address *out);
 /* <lanes x ptr> of chunk c, whatever the shape. */
-LLVMValueRef emit_address_vector(struct emit *e,
-                                 const struct emit_address *a, unsigned c);
+LLVMValueRef emit_address_vector(struct emit *e, const struct emit_address *a,
+                                 unsigned c);
 
 /* --- small tools --- */
 void emit_refuse(struct emit *e, const struct ptx_insn *insn, const char *why);

@@ -34,8 +34,8 @@ LLVMValueRef emit_var_base(struct emit *e, const struct ptx_var *var,
         return LLVMGetPoison(LLVMIntTypeInContext(e->l.ctx, bits));
     }
     at = offset_ptr(e, base, emit_const(e, 64, offset));
-    return LLVMBuildPtrToInt(e->l.b, at,
-                             LLVMIntTypeInContext(e->l.ctx, bits), "");
+    return LLVMBuildPtrToInt(e->l.b, at, LLVMIntTypeInContext(e->l.ctx, bits),
+                             "");
 }
 
 /* Each thread's own copy: local + thread * stride + offset. */
@@ -46,8 +46,7 @@ LLVMValueRef emit_local_vector(struct emit *e, const struct ptx_var *var,
     LLVMTypeRef wide = emit_vec(e, e->i64);
     LLVMValueRef t, at;
 
-    t = LLVMBuildAdd(e->l.b, e->zero_warp, emit_const(e, 32, c * e->lanes),
-                     "");
+    t = LLVMBuildAdd(e->l.b, e->zero_warp, emit_const(e, 32, c * e->lanes), "");
     t = LLVMBuildAdd(e->l.b, emit_splat(e, t), e->iota32, "");
     t = LLVMBuildZExt(e->l.b, t, wide, "");
     t = LLVMBuildMul(e->l.b, t, emit_splat(e, e->local_stride), "");
@@ -93,8 +92,7 @@ static LLVMValueRef uniform_ptr(struct emit *e, const struct graph_insn *insn,
     const struct ptx_operand *o = &insn->ptx->operands[k];
 
     if (o->kind == PTX_OPERAND_ADDR_VAR) {
-        uint64_t offset =
-            layout_offset(e->layout, o->var) + (uint64_t)o->ival;
+        uint64_t offset = layout_offset(e->layout, o->var) + (uint64_t)o->ival;
         LLVMValueRef base = o->var->space == PTX_SPACE_SHARED  ? e->shared
                             : o->var->space == PTX_SPACE_PARAM ? e->params
                                                                : e->data;
@@ -120,8 +118,7 @@ static void borrow_bases(struct emit *e, LLVMValueRef *base)
     for (unsigned c = e->chunks - 1; c-- > 0;)
         first = LLVMBuildSelect(e->l.b, emit_any(e, c), base[c], first, "");
     for (unsigned c = 0; c < e->chunks; c++)
-        base[c] =
-            LLVMBuildSelect(e->l.b, emit_any(e, c), base[c], first, "");
+        base[c] = LLVMBuildSelect(e->l.b, emit_any(e, c), base[c], first, "");
 }
 
 void emit_address(struct emit *e, const struct graph_insn *insn, int k,
@@ -151,8 +148,8 @@ void emit_address(struct emit *e, const struct graph_insn *insn, int k,
                              : to_generic(e, base[c], o->ival);
 }
 
-LLVMValueRef emit_address_vector(struct emit *e,
-                                 const struct emit_address *a, unsigned c)
+LLVMValueRef emit_address_vector(struct emit *e, const struct emit_address *a,
+                                 unsigned c)
 {
     LLVMValueRef step[64];
 

@@ -65,11 +65,10 @@ static LLVMValueRef combine(struct emit *e, const struct atomic *a,
         return LLVMBuildSelect(e->l.b, t, zero,
                                LLVMBuildAdd(e->l.b, old, one, ""), "");
     case PTX_SUB_DEC: /* old == 0 || old > x ? x : old - 1 */
-        t = LLVMBuildOr(
-            e->l.b, LLVMBuildICmp(e->l.b, LLVMIntEQ, old, zero, ""),
-            LLVMBuildICmp(e->l.b, LLVMIntUGT, old, x, ""), "");
-        return LLVMBuildSelect(e->l.b, t, x,
-                               LLVMBuildSub(e->l.b, old, one, ""), "");
+        t = LLVMBuildOr(e->l.b, LLVMBuildICmp(e->l.b, LLVMIntEQ, old, zero, ""),
+                        LLVMBuildICmp(e->l.b, LLVMIntUGT, old, x, ""), "");
+        return LLVMBuildSelect(e->l.b, t, x, LLVMBuildSub(e->l.b, old, one, ""),
+                               "");
     case PTX_SUB_CAS:
         t = LLVMBuildICmp(e->l.b, LLVMIntEQ, old, x, "");
         return LLVMBuildSelect(e->l.b, t, y, old, "");
@@ -114,8 +113,8 @@ static int rmw_op(const struct atomic *a, LLVMAtomicRMWBinOp *op)
 }
 
 /* One read-modify-write; the old value. */
-static LLVMValueRef one(struct emit *e, const struct atomic *a,
-                        LLVMValueRef p, LLVMValueRef x, LLVMValueRef y)
+static LLVMValueRef one(struct emit *e, const struct atomic *a, LLVMValueRef p,
+                        LLVMValueRef x, LLVMValueRef y)
 {
     LLVMTypeRef fp = a->bits == 32 ? LLVMFloatTypeInContext(e->l.ctx)
                                    : LLVMDoubleTypeInContext(e->l.ctx);
@@ -272,8 +271,7 @@ void emit_atomic(struct emit *e, const struct graph_insn *insn)
 
         made[c] = LLVMBuildCall2(
             e->l.b, type, fn,
-            (LLVMValueRef[]){emit_address_vector(e, &at, c), x, y,
-                             e->mask[c]},
+            (LLVMValueRef[]){emit_address_vector(e, &at, c), x, y, e->mask[c]},
             4, "");
     }
     if (a.wants_old)

@@ -61,8 +61,7 @@ static enum shape_kind least_regular(struct emit *e,
     enum shape_kind most = SHAPE_UNIFORM;
 
     for (int i = 0; i < 3; i++)
-        if (list[i] != GRAPH_NONE &&
-            e->g->values[list[i]].kind_of_shape > most)
+        if (list[i] != GRAPH_NONE && e->g->values[list[i]].kind_of_shape > most)
             most = e->g->values[list[i]].kind_of_shape;
     return most;
 }
@@ -88,7 +87,7 @@ static void elementwise(struct emit *e, const struct graph_insn *insn)
     if (e->status)
         return;
     for (int i = 0; i < 3; i++) {
-        int value = i == 2                ? insn->cc_def
+        int value = i == 2             ? insn->cc_def
                     : i < p->dst_count ? insn->val[i]
                                        : GRAPH_NONE;
 
@@ -147,10 +146,10 @@ static LLVMValueRef warp_predicate(struct emit *e,
     bits = emit_warp_bits(e, m);
     if (kind == ABI_BARRIER_POPC)
         return lower_intrinsic(&e->l, "llvm.ctpop", types, 1, &bits, 1);
-    bits = kind == ABI_BARRIER_AND
-               ? LLVMBuildICmp(e->l.b, LLVMIntEQ, bits, active, "")
-               : LLVMBuildICmp(e->l.b, LLVMIntNE, bits,
-                               emit_const(e, 32, 0), "");
+    bits =
+        kind == ABI_BARRIER_AND
+            ? LLVMBuildICmp(e->l.b, LLVMIntEQ, bits, active, "")
+            : LLVMBuildICmp(e->l.b, LLVMIntNE, bits, emit_const(e, 32, 0), "");
     return LLVMBuildZExt(e->l.b, bits, e->i32, "");
 }
 
@@ -207,18 +206,17 @@ static void barrier_result(struct emit *e, const struct graph_insn *insn)
     if (value->bits == 1)
         v = LLVMBuildICmp(e->l.b, LLVMIntNE, v, emit_const(e, 32, 0), "");
     for (unsigned c = 0; c < e->chunks; c++)
-        made[c] =
-            value->kind_of_shape == SHAPE_VARYING ? emit_splat(e, v) : v;
+        made[c] = value->kind_of_shape == SHAPE_VARYING ? emit_splat(e, v) : v;
     emit_define(e, insn->val[0], made);
 }
 
 static void fault(struct emit *e, uint32_t kind)
 {
-    emit_call_engine(
-        e, 64, LLVMVoidTypeInContext(e->l.ctx),
-        (LLVMValueRef[]){e->block, e->warp, emit_const(e, 32, kind),
-                         emit_const(e, 64, 0)},
-        (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i64}, 4);
+    emit_call_engine(e, 64, LLVMVoidTypeInContext(e->l.ctx),
+                     (LLVMValueRef[]){e->block, e->warp,
+                                      emit_const(e, 32, kind),
+                                      emit_const(e, 64, 0)},
+                     (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i64}, 4);
 }
 
 static void yield(struct emit *e)
@@ -283,8 +281,7 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
         return;
     case PTX_OP_MEMBAR:
     case PTX_OP_FENCE:
-        LLVMBuildFence(e->l.b, LLVMAtomicOrderingSequentiallyConsistent, 0,
-                       "");
+        LLVMBuildFence(e->l.b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
         return;
     case PTX_OP_PREFETCH:
     case PTX_OP_PREFETCHU:

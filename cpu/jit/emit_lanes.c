@@ -23,8 +23,7 @@ static LLVMValueRef call(struct emit *e, const char *name, LLVMTypeRef *types,
         unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
 
         LLVMAddCallSiteAttribute(
-            made, ptr + 1,
-            LLVMCreateEnumAttribute(e->l.ctx, kind, alignment));
+            made, ptr + 1, LLVMCreateEnumAttribute(e->l.ctx, kind, alignment));
     }
     return made;
 }
@@ -48,9 +47,8 @@ void emit_masked_store(struct emit *e, LLVMValueRef v, LLVMValueRef p,
     call(e, "llvm.masked.store", types, args, 3, 1, alignment);
 }
 
-LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef vector,
-                         LLVMValueRef ptrs, LLVMValueRef mask,
-                         unsigned alignment)
+LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef vector, LLVMValueRef ptrs,
+                         LLVMValueRef mask, unsigned alignment)
 {
     LLVMTypeRef types[] = {vector, LLVMTypeOf(ptrs)};
     LLVMValueRef args[] = {ptrs, mask, LLVMConstNull(vector)};
@@ -126,8 +124,7 @@ LLVMValueRef emit_lanes_get(struct emit *e, struct emit_lanes *l, unsigned i)
                           element_at(e, l, l->in_type[i], l->in[i]), "");
 }
 
-void emit_lanes_close(struct emit *e, struct emit_lanes *l,
-                      LLVMValueRef result)
+void emit_lanes_close(struct emit *e, struct emit_lanes *l, LLVMValueRef result)
 {
     LLVMBasicBlockRef from;
     LLVMValueRef rest;
@@ -142,8 +139,7 @@ void emit_lanes_close(struct emit *e, struct emit_lanes *l,
     LLVMBuildBr(e->l.b, l->head);
     LLVMPositionBuilderAtEnd(e->l.b, l->exit);
     if (l->out)
-        LLVMBuildRet(e->l.b,
-                     LLVMBuildLoad2(e->l.b, l->out_type, l->out, ""));
+        LLVMBuildRet(e->l.b, LLVMBuildLoad2(e->l.b, l->out_type, l->out, ""));
     else
         LLVMBuildRetVoid(e->l.b);
     LLVMDisposeBuilder(e->l.b);

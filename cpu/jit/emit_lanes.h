@@ -14,9 +14,8 @@ LLVMValueRef emit_masked_load(struct emit *e, LLVMTypeRef vector,
                               unsigned alignment);
 void emit_masked_store(struct emit *e, LLVMValueRef v, LLVMValueRef p,
                        LLVMValueRef mask, unsigned alignment);
-LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef vector,
-                         LLVMValueRef ptrs, LLVMValueRef mask,
-                         unsigned alignment);
+LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef vector, LLVMValueRef ptrs,
+                         LLVMValueRef mask, unsigned alignment);
 void emit_scatter(struct emit *e, LLVMValueRef v, LLVMValueRef ptrs,
                   LLVMValueRef mask, unsigned alignment);
 

@@ -12,9 +12,9 @@
 
 struct access {
     const struct graph_insn *insn;
-    unsigned bytes; /* of an element */
-    unsigned count; /* elements a lane */
-    int is_strong; /* seen by other threads as it stands, each time */
+    unsigned bytes;   /* of an element */
+    unsigned count;   /* elements a lane */
+    int is_strong;    /* seen by other threads as it stands, each time */
     LLVMTypeRef type; /* of an element in memory */
     struct emit_address address;
 };
@@ -145,8 +145,8 @@ static LLVMValueRef lane_helper(struct emit *e, const struct access *a,
 
     *type = LLVMFunctionType(is_store ? LLVMVoidTypeInContext(e->l.ctx) : v,
                              args, is_store ? 3 : 2, 0);
-    snprintf(name, sizeof name, "kiln.%s.i%u",
-             is_store ? "scatter" : "gather", a->bytes * 8);
+    snprintf(name, sizeof name, "kiln.%s.i%u", is_store ? "scatter" : "gather",
+             a->bytes * 8);
     fn = emit_helper(e, name, *type, &fresh);
     if (!fresh)
         return fn;
@@ -200,8 +200,7 @@ static LLVMValueRef pick(struct emit *e, LLVMValueRef wide, unsigned from,
 
     for (unsigned i = 0; i < e->lanes; i++)
         index[i] = LLVMConstInt(e->i32, from + i * step, 0);
-    return LLVMBuildShuffleVector(e->l.b, wide,
-                                  LLVMGetPoison(LLVMTypeOf(wide)),
+    return LLVMBuildShuffleVector(e->l.b, wide, LLVMGetPoison(LLVMTypeOf(wide)),
                                   LLVMConstVector(index, e->lanes), "");
 }
 
@@ -230,8 +229,7 @@ static void wide_load(struct emit *e, const struct access *a,
     LLVMTypeRef type = LLVMVectorType(a->type, e->lanes * a->count);
 
     for (unsigned c = 0; c < e->chunks; c++) {
-        LLVMValueRef v =
-            LLVMBuildLoad2(e->l.b, type, a->address.ptr[c], "");
+        LLVMValueRef v = LLVMBuildLoad2(e->l.b, type, a->address.ptr[c], "");
 
         LLVMSetAlignment(v, a->bytes);
         LLVMSetVolatile(v, a->is_strong);
@@ -278,10 +276,9 @@ static void choose_load(struct emit *e, const struct access *a,
     LLVMPositionBuilderAtEnd(e->l.b, join);
     for (unsigned j = 0; j < a->count; j++)
         for (unsigned c = 0; c < e->chunks; c++) {
-            got[j][c] =
-                LLVMBuildPhi(e->l.b, LLVMTypeOf(x[j][c]), "");
-            LLVMAddIncoming(got[j][c], (LLVMValueRef[]){x[j][c], y[j][c]},
-                            from, 2);
+            got[j][c] = LLVMBuildPhi(e->l.b, LLVMTypeOf(x[j][c]), "");
+            LLVMAddIncoming(got[j][c], (LLVMValueRef[]){x[j][c], y[j][c]}, from,
+                            2);
         }
 }
 
@@ -295,8 +292,7 @@ void emit_load(struct emit *e, const struct graph_insn *insn)
         return;
     keep_order(e, &a);
     scalar = a.address.shape.kind == SHAPE_UNIFORM ||
-             (a.address.shape.kind == SHAPE_STRIDED &&
-              !a.address.shape.stride);
+             (a.address.shape.kind == SHAPE_STRIDED && !a.address.shape.stride);
     if (scalar) {
         for (unsigned j = 0; j < a.count; j++) {
             int value = emit_dst(insn, 0, (int)j);
@@ -347,8 +343,7 @@ static LLVMValueRef last_lane(struct emit *e, LLVMValueRef v, unsigned c)
     LLVMTypeRef types[] = {e->i32};
     LLVMValueRef args[] = {emit_mask_bits(e, e->mask[c]),
                            LLVMConstInt(e->i1, 0, 0)};
-    LLVMValueRef lane =
-        lower_intrinsic(&e->l, "llvm.ctlz", types, 1, args, 2);
+    LLVMValueRef lane = lower_intrinsic(&e->l, "llvm.ctlz", types, 1, args, 2);
 
     lane = LLVMBuildSub(e->l.b, emit_const(e, 32, 31), lane, "");
     lane = LLVMBuildAnd(e->l.b, lane, emit_const(e, 32, e->lanes - 1), "");
@@ -363,17 +358,14 @@ static LLVMValueRef stored_scalar(struct emit *e, const struct access *a,
     unsigned bits = a->bytes * 8;
 
     if (s.kind == SHAPE_UNIFORM || (s.kind == SHAPE_STRIDED && !s.stride))
-        return narrow(
-            e, a, emit_element_base(e, a->insn, 1, (int)j, c, bits));
-    return narrow(e, a,
-                  last_lane(e,
-                            emit_element_vector(e, a->insn, 1, (int)j, c,
-                                                bits),
-                            c));
+        return narrow(e, a, emit_element_base(e, a->insn, 1, (int)j, c, bits));
+    return narrow(
+        e, a,
+        last_lane(e, emit_element_vector(e, a->insn, 1, (int)j, c, bits), c));
 }
 
-static void scalar_store(struct emit *e, const struct access *a,
-                         LLVMValueRef v, LLVMValueRef p, unsigned j)
+static void scalar_store(struct emit *e, const struct access *a, LLVMValueRef v,
+                         LLVMValueRef p, unsigned j)
 {
     LLVMValueRef st = LLVMBuildStore(e->l.b, v, element_ptr(e, a, p, j));
 
@@ -444,9 +436,9 @@ static LLVMValueRef interleave(struct emit *e, const struct access *a,
     for (unsigned h = 0; h < a->count; h += 2) {
         for (unsigned i = 0; i < e->lanes * 2; i++)
             index[i] = LLVMConstInt(e->i32, i, 0);
-        two[h / 2] = LLVMBuildShuffleVector(
-            e->l.b, v[h][c], v[h + 1][c],
-            LLVMConstVector(index, e->lanes * 2), "");
+        two[h / 2] =
+            LLVMBuildShuffleVector(e->l.b, v[h][c], v[h + 1][c],
+                                   LLVMConstVector(index, e->lanes * 2), "");
     }
     for (unsigned i = 0; i < n; i++) {
         unsigned lane = i / a->count, j = i % a->count;
@@ -469,8 +461,8 @@ static void choose_store(struct emit *e, const struct access *a,
     LLVMBuildCondBr(e->l.b, all_active(e), fast, slow);
     LLVMPositionBuilderAtEnd(e->l.b, fast);
     for (unsigned c = 0; c < e->chunks; c++) {
-        LLVMValueRef st = LLVMBuildStore(e->l.b, interleave(e, a, v, c),
-                                         a->address.ptr[c]);
+        LLVMValueRef st =
+            LLVMBuildStore(e->l.b, interleave(e, a, v, c), a->address.ptr[c]);
 
         LLVMSetAlignment(st, a->bytes);
         LLVMSetVolatile(st, a->is_strong);
@@ -488,9 +480,9 @@ static void store_lanes(struct emit *e, const struct access *a)
 
     for (unsigned c = 0; c < e->chunks; c++)
         for (unsigned j = 0; j < a->count; j++)
-            v[j][c] = narrow(e, a,
-                             emit_element_vector(e, a->insn, 1, (int)j, c,
-                                                 a->bytes * 8));
+            v[j][c] = narrow(
+                e, a,
+                emit_element_vector(e, a->insn, 1, (int)j, c, a->bytes * 8));
     if (a->count == 1 && a->address.shape.kind == SHAPE_STRIDED &&
         a->address.shape.stride == (int64_t)a->bytes)
         for (unsigned c = 0; c < e->chunks; c++)

@@ -38,9 +38,8 @@ static LLVMValueRef resize(struct emit *e, LLVMValueRef v, struct form f,
 {
     LLVMTypeRef want = type_of(e, f, bits);
 
-    return LLVMTypeOf(v) == want
-               ? v
-               : LLVMBuildIntCast2(e->l.b, v, want, 0, "");
+    return LLVMTypeOf(v) == want ? v
+                                 : LLVMBuildIntCast2(e->l.b, v, want, 0, "");
 }
 
 typedef LLVMValueRef made_by(struct emit *e, const struct graph_insn *insn,
@@ -96,15 +95,15 @@ static LLVMValueRef pack(struct emit *e, const struct graph_insn *insn, int j,
     return all;
 }
 
-static LLVMValueRef unpack(struct emit *e, const struct graph_insn *insn,
-                           int j, struct form f, unsigned bits)
+static LLVMValueRef unpack(struct emit *e, const struct graph_insn *insn, int j,
+                           struct form f, unsigned bits)
 {
     unsigned n = insn->ptx->operands[0].count;
     unsigned whole = ptx_type_bits(insn->ptx->types[0]), width = whole / n;
     LLVMValueRef v = resize(e, operand(e, insn, 1, 0, f, whole), f, whole);
 
-    v = LLVMBuildLShr(e->l.b, v,
-                      constant(e, f, whole, (uint64_t)j * width), "");
+    v = LLVMBuildLShr(e->l.b, v, constant(e, f, whole, (uint64_t)j * width),
+                      "");
     return resize(e, resize(e, v, f, width), f, bits);
 }
 
@@ -192,8 +191,8 @@ static LLVMValueRef in_space(struct emit *e, enum ptx_space space,
     return below(e, v, base, size);
 }
 
-static LLVMValueRef inside(struct emit *e, const struct graph_insn *insn,
-                           int j, struct form f, unsigned bits)
+static LLVMValueRef inside(struct emit *e, const struct graph_insn *insn, int j,
+                           struct form f, unsigned bits)
 {
     enum ptx_space space = insn->ptx->space;
     LLVMValueRef v = resize(e, operand(e, insn, 1, j, f, 64), f, 64), other;

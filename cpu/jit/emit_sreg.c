@@ -13,8 +13,7 @@ static LLVMValueRef first_thread(struct emit *e, unsigned c)
 
 static LLVMValueRef tid_ptr(struct emit *e, unsigned d, unsigned c)
 {
-    LLVMValueRef at =
-        LLVMBuildZExt(e->l.b, first_thread(e, c), e->i64, "");
+    LLVMValueRef at = LLVMBuildZExt(e->l.b, first_thread(e, c), e->i64, "");
 
     return LLVMBuildGEP2(e->l.b, e->i32, e->tid[d], &at, 1, "");
 }
@@ -55,8 +54,8 @@ LLVMValueRef emit_sreg_vector(struct emit *e, const struct ptx_operand *o,
     case PTX_SREG_TID:
         if (o->dim > 2)
             break;
-        v = LLVMBuildLoad2(e->l.b, emit_vec(e, e->i32),
-                           tid_ptr(e, o->dim, c), "");
+        v = LLVMBuildLoad2(e->l.b, emit_vec(e, e->i32), tid_ptr(e, o->dim, c),
+                           "");
         LLVMSetAlignment(v, 4);
         return v;
     case PTX_SREG_LANEID:

@@ -34,10 +34,9 @@ LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar)
             all[i] = scalar;
         return LLVMConstVector(all, e->lanes);
     }
-    v = LLVMBuildInsertElement(e->l.b, LLVMGetPoison(emit_vec(e, type)),
-                               scalar, emit_const(e, 32, 0), "");
-    return LLVMBuildShuffleVector(e->l.b, v,
-                                  LLVMGetPoison(emit_vec(e, type)),
+    v = LLVMBuildInsertElement(e->l.b, LLVMGetPoison(emit_vec(e, type)), scalar,
+                               emit_const(e, 32, 0), "");
+    return LLVMBuildShuffleVector(e->l.b, v, LLVMGetPoison(emit_vec(e, type)),
                                   LLVMConstNull(emit_vec(e, e->i32)), "");
 }
 
@@ -110,10 +109,9 @@ LLVMValueRef emit_vector(struct emit *e, int value, unsigned c)
     if (e->exit_slot[value].count && graph_outlives(e->g, value, e->at))
         return k->vector[c] = load_slot(e, &e->exit_slot[value], c);
     if (v->kind_of_shape == SHAPE_VARYING) {
-        k->vector[c] =
-            e->slot[value].count
-                ? load_slot(e, &e->slot[value], c)
-                : LLVMGetPoison(emit_vec(e, int_type(e, v->bits)));
+        k->vector[c] = e->slot[value].count
+                           ? load_slot(e, &e->slot[value], c)
+                           : LLVMGetPoison(emit_vec(e, int_type(e, v->bits)));
         return k->vector[c];
     }
     base = emit_splat(e, emit_base(e, value, c));
@@ -204,8 +202,7 @@ static uint64_t immediate(const struct ptx_operand *o, unsigned bits)
 }
 
 static LLVMValueRef operand_base(struct emit *e, const struct ptx_operand *o,
-                                 int value, unsigned c, unsigned bits,
-                                 int line)
+                                 int value, unsigned c, unsigned bits, int line)
 {
     switch (o->kind) {
     case PTX_OPERAND_REG:
@@ -223,10 +220,9 @@ static LLVMValueRef operand_base(struct emit *e, const struct ptx_operand *o,
     }
 }
 
-static LLVMValueRef operand_vector(struct emit *e,
-                                   const struct ptx_operand *o, int value,
-                                   struct graph_shape shape, unsigned c,
-                                   unsigned bits, int line)
+static LLVMValueRef operand_vector(struct emit *e, const struct ptx_operand *o,
+                                   int value, struct graph_shape shape,
+                                   unsigned c, unsigned bits, int line)
 {
     if (o->kind == PTX_OPERAND_REG || o->kind == PTX_OPERAND_ADDR_REG)
         return emit_vector(e, value, c);
@@ -244,9 +240,8 @@ LLVMValueRef emit_operand_base(struct emit *e, const struct graph_insn *insn,
                         (int)insn->ptx->line);
 }
 
-LLVMValueRef emit_operand_vector(struct emit *e,
-                                 const struct graph_insn *insn, int k,
-                                 unsigned c, unsigned bits)
+LLVMValueRef emit_operand_vector(struct emit *e, const struct graph_insn *insn,
+                                 int k, unsigned c, unsigned bits)
 {
     return operand_vector(e, &insn->ptx->operands[k], insn->val[k],
                           graph_operand_shape(e->g, insn, k, e->at), c, bits,
@@ -266,9 +261,8 @@ static const struct ptx_operand *element(const struct graph_insn *insn, int k,
     return o;
 }
 
-struct graph_shape emit_element_shape(struct emit *e,
-                                      const struct graph_insn *insn, int k,
-                                      int j)
+struct graph_shape
+emit_element_shape(struct emit *e, const struct graph_insn *insn, int k, int j)
 {
     int value;
     const struct ptx_operand *o = element(insn, k, j, &value);
@@ -289,9 +283,8 @@ LLVMValueRef emit_element_base(struct emit *e, const struct graph_insn *insn,
     return operand_base(e, o, value, c, bits, (int)insn->ptx->line);
 }
 
-LLVMValueRef emit_element_vector(struct emit *e,
-                                 const struct graph_insn *insn, int k, int j,
-                                 unsigned c, unsigned bits)
+LLVMValueRef emit_element_vector(struct emit *e, const struct graph_insn *insn,
+                                 int k, int j, unsigned c, unsigned bits)
 {
     int value;
     const struct ptx_operand *o = element(insn, k, j, &value);
@@ -369,8 +362,8 @@ LLVMValueRef emit_operand_any(struct emit *e, const struct graph_insn *insn,
         x = LLVMBuildExtractElement(e->l.b, v, lane, "");
         if (LLVMTypeOf(x) != i)
             x = LLVMBuildIntCast2(e->l.b, x, i, 0, "");
-        found = found ? LLVMBuildSelect(e->l.b, emit_any(e, c), x, found, "")
-                      : x;
+        found =
+            found ? LLVMBuildSelect(e->l.b, emit_any(e, c), x, found, "") : x;
     }
     return found;
 }

@@ -101,15 +101,13 @@ static void solve_live(struct emit *e, struct flow *f)
             changed |= take(e, f, in, row(f, f->use, at), at);
             for (int s = 0; s < g->blocks[at].succ_count; s++)
                 changed |= take(e, f, in,
-                                row(f, f->live, g->blocks[at].succ[s].to),
-                                at);
+                                row(f, f->live, g->blocks[at].succ[s].to), at);
         }
     }
 }
 
 /* Whether value v is in its place in the frame at the end of the block. */
-static uint64_t home_out(struct emit *e, const struct flow *f, int at,
-                         size_t w)
+static uint64_t home_out(struct emit *e, const struct flow *f, int at, size_t w)
 {
     uint64_t out = row(f, f->home, at)[w];
 
@@ -155,8 +153,7 @@ static void solve_home(struct emit *e, struct flow *f)
 }
 
 /* What a barrier at the end of `at` has to store: live behind it, not home. */
-static uint64_t to_store(struct emit *e, const struct flow *f, int at,
-                         size_t w)
+static uint64_t to_store(struct emit *e, const struct flow *f, int at, size_t w)
 {
     int behind = e->g->blocks[at].succ[0].to;
 
@@ -266,15 +263,13 @@ static struct emit_place *place_of(struct emit *e, struct emit_slot *s, int c)
 static int add(struct emit *e, struct emit_kept *k, struct emit_slot *s)
 {
     if (!s->place && s->count) {
-        s->place = arena_array(e->g->arena, (size_t)s->count,
-                               sizeof *s->place);
+        s->place = arena_array(e->g->arena, (size_t)s->count, sizeof *s->place);
         if (!s->place)
             return -1;
     }
     for (int c = 0; c < s->count; c++) {
-        struct emit_place *places =
-            arena_grow(e->g->arena, k->places, (size_t)k->count, &k->cap,
-                       sizeof *places);
+        struct emit_place *places = arena_grow(
+            e->g->arena, k->places, (size_t)k->count, &k->cap, sizeof *places);
 
         if (!places)
             return -1;
@@ -299,8 +294,7 @@ static int keep_values(struct emit *e, struct emit_wait *w,
         int live = get(row(f, f->live, behind), v);
         int gone = graph_outlives(g, v, block);
 
-        if (!gone &&
-            to_store(e, f, block, (size_t)v / 64) >> (v % 64) & 1)
+        if (!gone && to_store(e, f, block, (size_t)v / 64) >> (v % 64) & 1)
             bad |= add(e, &w->store, &e->slot[v]);
         if (!gone && live && get(row(f, f->need, behind), v))
             bad |= add(e, &w->load, &e->slot[v]);
@@ -431,14 +425,12 @@ void wait_start_warp(struct emit *e, LLVMBasicBlockRef fresh)
     LLVMPositionBuilderAtEnd(e->l.b, go);
     at = LLVMBuildMul(e->l.b, stride,
                       LLVMBuildZExt(e->l.b, e->warp, e->i64, ""), "");
-    e->frame = LLVMBuildGEP2(e->l.b, e->i8,
-                             emit_field(e, e->block, 72, e->ptr), &at, 1,
-                             "frame");
+    e->frame = LLVMBuildGEP2(e->l.b, e->i8, emit_field(e, e->block, 72, e->ptr),
+                             &at, 1, "frame");
     /* The engine calls no warp in a state that is not one of these. */
     wrong = emit_new_bb(e, "no_state");
     e->dispatch = LLVMBuildSwitch(
-        e->l.b,
-        LLVMBuildLoad2(e->l.b, e->i32, e->frame, "state"), wrong, 8);
+        e->l.b, LLVMBuildLoad2(e->l.b, e->i32, e->frame, "state"), wrong, 8);
     LLVMAddCase(e->dispatch, emit_const(e, 32, 0), fresh);
     LLVMPositionBuilderAtEnd(e->l.b, wrong);
     LLVMBuildUnreachable(e->l.b);
@@ -450,9 +442,8 @@ static void come_back(struct emit *e, int block, const struct emit_kept *k)
 
     for (int i = 0; i < k->count; i++) {
         const struct emit_place *p = &k->places[i];
-        LLVMValueRef v =
-            LLVMBuildLoad2(e->l.b, LLVMGetAllocatedType(p->slot),
-                           frame_at(e, p->offset), "");
+        LLVMValueRef v = LLVMBuildLoad2(e->l.b, LLVMGetAllocatedType(p->slot),
+                                        frame_at(e, p->offset), "");
 
         LLVMSetAlignment(v, p->align);
         LLVMBuildStore(e->l.b, v, p->slot);
@@ -469,8 +460,8 @@ void wait_leave(struct emit *e, int block)
     emit_send_lanes(e, &e->g->blocks[block].succ[0], e->mask);
     for (int i = 0; i < k->count; i++) {
         const struct emit_place *p = &k->places[i];
-        LLVMValueRef v = LLVMBuildLoad2(
-            e->l.b, LLVMGetAllocatedType(p->slot), p->slot, "");
+        LLVMValueRef v =
+            LLVMBuildLoad2(e->l.b, LLVMGetAllocatedType(p->slot), p->slot, "");
 
         v = LLVMBuildStore(e->l.b, v, frame_at(e, p->offset));
         LLVMSetAlignment(v, p->align);
@@ -494,8 +485,7 @@ void wait_set_header(struct emit *e, LLVMValueRef id, LLVMValueRef threads,
 LLVMValueRef wait_result(struct emit *e)
 {
     return LLVMBuildLoad2(e->l.b, e->i32,
-                          frame_at(e, offsetof(struct abi_frame, result)),
-                          "");
+                          frame_at(e, offsetof(struct abi_frame, result)), "");
 }
 
 void wait_end_warp(struct emit *e)

@@ -55,8 +55,8 @@ static void source_lane(struct emit *e, struct shuffle *s, unsigned c,
         p = LLVMBuildICmp(ir, LLVMIntSLE, j, max, "");
         break;
     default:
-        j = LLVMBuildOr(
-            ir, min, LLVMBuildAnd(ir, b, LLVMBuildNot(ir, seg, ""), ""), "");
+        j = LLVMBuildOr(ir, min,
+                        LLVMBuildAnd(ir, b, LLVMBuildNot(ir, seg, ""), ""), "");
         p = LLVMBuildICmp(ir, LLVMIntSLE, j, max, "");
         break;
     }
@@ -78,9 +78,9 @@ static LLVMValueRef join_chunks(struct emit *e, const LLVMValueRef *v)
 
             for (unsigned i = 0; i < 2 * lanes; i++)
                 index[i] = LLVMConstInt(e->i32, i, 0);
-            part[c] = LLVMBuildShuffleVector(
-                e->l.b, part[2 * c], part[2 * c + 1],
-                LLVMConstVector(index, 2 * lanes), "");
+            part[c] =
+                LLVMBuildShuffleVector(e->l.b, part[2 * c], part[2 * c + 1],
+                                       LLVMConstVector(index, 2 * lanes), "");
         }
     return part[0];
 }
@@ -117,16 +117,15 @@ static void by_index(struct emit *e, const LLVMValueRef *v,
         for (unsigned c = 0; c < e->chunks; c++) {
             LLVMValueRef args[] = {v[0], s->index[c], v[1]};
 
-            out[c] = lower_intrinsic(
-                &e->l, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, args, 3);
+            out[c] = lower_intrinsic(&e->l, "llvm.x86.avx512.vpermi2var.d.512",
+                                     NULL, 0, args, 3);
         }
         return;
     }
     table = LLVMBuildAlloca(e->top, type, "");
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef at = emit_const(e, 64, c * e->lanes);
-        LLVMValueRef p =
-            LLVMBuildGEP2(e->l.b, e->i32, table, &at, 1, "");
+        LLVMValueRef p = LLVMBuildGEP2(e->l.b, e->i32, table, &at, 1, "");
 
         LLVMSetAlignment(LLVMBuildStore(e->l.b, v[c], p), 4);
     }
@@ -203,8 +202,8 @@ static int has_groups(struct emit *e, const struct graph_insn *insn, int k)
 }
 
 /* The active lanes among each lane's members, chunk c. */
-static LLVMValueRef group(struct emit *e, const struct graph_insn *insn,
-                          int k, unsigned c)
+static LLVMValueRef group(struct emit *e, const struct graph_insn *insn, int k,
+                          unsigned c)
 {
     return LLVMBuildAnd(e->l.b, emit_splat(e, emit_warp_bits(e, e->mask)),
                         emit_operand_vector(e, insn, k, c, 32), "");
@@ -252,8 +251,7 @@ static LLVMValueRef outcome(struct emit *e, enum ptx_sub sub, LLVMValueRef yes,
     case PTX_SUB_UNI:
         return LLVMBuildOr(e->l.b,
                            LLVMBuildICmp(e->l.b, LLVMIntEQ, yes, in, ""),
-                           LLVMBuildICmp(e->l.b, LLVMIntEQ, yes, zero, ""),
-                           "");
+                           LLVMBuildICmp(e->l.b, LLVMIntEQ, yes, zero, ""), "");
     default:
         return NULL;
     }
@@ -279,8 +277,8 @@ void emit_vote(struct emit *e, const struct graph_insn *insn)
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef in = group(e, insn, 2, c);
 
-        made[c] = outcome(
-            e, p->sub, LLVMBuildAnd(e->l.b, emit_splat(e, yes), in, ""), in);
+        made[c] = outcome(e, p->sub,
+                          LLVMBuildAnd(e->l.b, emit_splat(e, yes), in, ""), in);
         if (!made[c]) {
             emit_refuse(e, p, NULL);
             return;
@@ -345,8 +343,8 @@ static void reduce_warp(struct emit *e, const struct graph_insn *insn)
     none = emit_splat(e, emit_const(e, 32, identity(p)));
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMTypeRef bits = LLVMIntTypeInContext(e->l.ctx, e->lanes);
-        LLVMValueRef m = LLVMBuildLShr(
-            e->l.b, in, emit_const(e, 32, c * e->lanes), "");
+        LLVMValueRef m =
+            LLVMBuildLShr(e->l.b, in, emit_const(e, 32, c * e->lanes), "");
         LLVMValueRef v = emit_operand_vector(e, insn, 1, c, 32);
 
         m = LLVMBuildBitCast(e->l.b, LLVMBuildTrunc(e->l.b, m, bits, ""),
@@ -364,9 +362,9 @@ static void reduce_warp(struct emit *e, const struct graph_insn *insn)
             LLVMBuildShuffleVector(e->l.b, all, LLVMGetPoison(LLVMTypeOf(all)),
                                    LLVMConstVector(index, e->lanes), ""));
     }
-    define_uniform(e, insn->val[0],
-                   LLVMBuildExtractElement(e->l.b, all, emit_const(e, 32, 0),
-                                           ""));
+    define_uniform(
+        e, insn->val[0],
+        LLVMBuildExtractElement(e->l.b, all, emit_const(e, 32, 0), ""));
 }
 
 /* Lane i of the warp's vectors v. */

@@ -52,9 +52,8 @@ static int add_insn(struct graph *g, int block, const struct ptx_insn *ptx,
                     enum graph_insn_kind kind)
 {
     struct graph_block *b = &g->blocks[block];
-    struct graph_insn *insns =
-        arena_grow(g->arena, b->insns, (size_t)b->insn_count, &b->insn_cap,
-                   sizeof *insns);
+    struct graph_insn *insns = arena_grow(
+        g->arena, b->insns, (size_t)b->insn_count, &b->insn_cap, sizeof *insns);
 
     if (!insns)
         return -1;
@@ -114,7 +113,8 @@ static int is_barrier(const struct ptx_insn *insn)
 /* Whether a block ends behind this instruction. */
 static int splits(const struct ptx_insn *insn)
 {
-    if (is_barrier(insn) || insn->op == PTX_OP_BRA || is_return(insn) || insn->op == PTX_OP_TRAP)
+    if (is_barrier(insn) || insn->op == PTX_OP_BRA || is_return(insn) ||
+        insn->op == PTX_OP_TRAP)
         return 1;
     return insn->guard >= 0 && !graph_is_pure(insn);
 }

@@ -39,7 +39,7 @@ struct graph_value {
     uint64_t umax; /* known largest unsigned value, UINT64_MAX: not known */
     uint8_t address_only; /* used for nothing but addresses */
     uint8_t used;
-    uint8_t escapes; /* used in another block than its own */
+    uint8_t escapes;  /* used in another block than its own */
     uint8_t outlives; /* used outside a divergent loop that defines it */
 };
 
@@ -73,7 +73,7 @@ enum graph_term { GRAPH_JUMP, GRAPH_BRANCH, GRAPH_RET };
 
 struct graph_edge {
     int from, to;
-    int pred_index; /* which predecessor of `to` this is */
+    int pred_index;   /* which predecessor of `to` this is */
     uint8_t deferred; /* the lanes wait at `to`; control goes to next */
 };
 
@@ -105,9 +105,9 @@ struct graph_block {
     uint8_t waits;     /* ends at a barrier: its successor starts after it */
     int alike; /* a block that runs with the same lanes, the same one for all
                 * of them, before them in order; or itself */
-    int next; /* first block in order where lanes may wait when this one is
-               * left, or GRAPH_NONE */
-    int skip; /* the same when no lane waited here and it was passed over */
+    int next;  /* first block in order where lanes may wait when this one is
+                * left, or GRAPH_NONE */
+    int skip;  /* the same when no lane waited here and it was passed over */
     unsigned line;
 };
 
@@ -133,7 +133,7 @@ struct graph {
     struct graph_value *values;
     int value_count;
     size_t value_cap;
-    int rows; /* OBJECT_SHAPE_ROWS: tid.x contiguous in a chunk */
+    int rows;  /* OBJECT_SHAPE_ROWS: tid.x contiguous in a chunk */
     int lanes; /* of a chunk */
     int has_barrier;
     int has_yield;

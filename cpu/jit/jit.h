@@ -37,8 +37,7 @@ struct jit_result {
 
 /* The compiler itself, for the plugin and for tests. */
 enum kiln_status jit_compile(const struct jit_request *request,
-                             struct jit_result *result,
-                             struct kiln_error *err);
+                             struct jit_result *result, struct kiln_error *err);
 
 /* Exported by the plugin under these names. */
 typedef enum kiln_status jit_compile_fn(const struct jit_request *request,
@@ -49,8 +48,8 @@ typedef void jit_result_free_fn(struct jit_result *result);
  * opening LLVM: it is also compiled into the driver as KILN_CODEGEN. */
 typedef const char *jit_identity_fn(void);
 
-#define JIT_COMPILE_NAME "kiln_ptxjit_compile"
-#define JIT_FREE_NAME "kiln_ptxjit_result_free"
+#define JIT_COMPILE_NAME  "kiln_ptxjit_compile"
+#define JIT_FREE_NAME     "kiln_ptxjit_result_free"
 #define JIT_IDENTITY_NAME "kiln_ptxjit_identity"
 
 #endif

@@ -23,8 +23,8 @@ struct layout_kernel {
     const struct ptx_func *func;
     uint32_t static_shared; /* bytes; where dynamic shared memory starts */
     uint32_t dynamic_align;
-    uint32_t local_bytes; /* a thread, a multiple of 16 */
-    uint32_t flags;       /* OBJECT_KERNEL_* */
+    uint32_t local_bytes;        /* a thread, a multiple of 16 */
+    uint32_t flags;              /* OBJECT_KERNEL_* */
     struct layout_place *places; /* shared and local variables in use */
     size_t place_count;
 };

@@ -7,8 +7,7 @@
  */
 #include "cpu/jit/graph.h"
 
-static enum kiln_status no_memory(const struct graph *g,
-                                  struct kiln_error *err)
+static enum kiln_status no_memory(const struct graph *g, struct kiln_error *err)
 {
     return kiln_fail(err, KILN_E_MEMORY, "%s: out of memory finding loops",
                      g->func->name);
@@ -202,8 +201,8 @@ enum kiln_status graph_loops(struct graph *g, struct kiln_error *err)
         st = graph_order(g, err);
     if (st)
         return st;
-    stack = arena_array(g->arena, (size_t)g->block_count * 2 + 1,
-                        sizeof *stack);
+    stack =
+        arena_array(g->arena, (size_t)g->block_count * 2 + 1, sizeof *stack);
     if (!stack)
         return no_memory(g, err);
     st = find_loops(g, stack, err);

@@ -73,8 +73,8 @@ static enum kiln_status choose_isa(struct machine *m, struct kiln_error *err)
     m->cpu = LLVMGetHostCPUName();
     m->features = LLVMGetHostCPUFeatures();
     m->required = object_host_features();
-    m->target.has_avx512 = has("avx512f") && has("avx512bw") &&
-                           has("avx512dq") && has("avx512vl");
+    m->target.has_avx512 =
+        has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
     m->target.has_f16c = has("f16c");
     m->target.lanes = m->target.has_avx512        ? 16
                       : has("avx2") && has("fma") ? 8
@@ -98,14 +98,14 @@ enum kiln_status machine_open(struct machine *m, unsigned level,
     m->level = level;
     triple = LLVMGetDefaultTargetTriple();
     if (LLVMGetTargetFromTriple(triple, &target, &text)) {
-        st = kiln_fail(err, KILN_E_JIT_COMPILER, "PTX compiler: LLVM: %s",
-                       text);
+        st =
+            kiln_fail(err, KILN_E_JIT_COMPILER, "PTX compiler: LLVM: %s", text);
         LLVMDisposeMessage(text);
     } else {
-        m->tm = LLVMCreateTargetMachine(
-            target, triple, m->cpu, m->features,
-            level ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
-            LLVMRelocPIC, LLVMCodeModelSmall);
+        m->tm = LLVMCreateTargetMachine(target, triple, m->cpu, m->features,
+                                        level ? LLVMCodeGenLevelDefault
+                                              : LLVMCodeGenLevelNone,
+                                        LLVMRelocPIC, LLVMCodeModelSmall);
         if (!m->tm)
             st = kiln_fail(err, KILN_E_JIT_COMPILER,
                            "PTX compiler: LLVM has no target machine for %s",

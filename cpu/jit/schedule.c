@@ -53,8 +53,8 @@ static void cover(const struct graph *g, int *next, int *up, int behind)
 
             if (!e->deferred)
                 continue;
-            for (int i = find(up, graph_interval_start(g, e) + behind);
-                 i < end; i = find(up, i)) {
+            for (int i = find(up, graph_interval_start(g, e) + behind); i < end;
+                 i = find(up, i)) {
                 next[i] = end;
                 up[i] = i + 1;
             }

@@ -45,8 +45,7 @@ static unsigned reg_bits(const struct graph *g, int reg)
 
 static int reads_carry(const struct ptx_insn *p)
 {
-    return p->op == PTX_OP_ADDC || p->op == PTX_OP_SUBC ||
-           p->op == PTX_OP_MADC;
+    return p->op == PTX_OP_ADDC || p->op == PTX_OP_SUBC || p->op == PTX_OP_MADC;
 }
 
 static int add_operand(const struct ptx_operand *o, int *value, int **vec,
@@ -256,9 +255,8 @@ static enum kiln_status frontiers(struct ssa *s)
 
 static int new_value(struct graph *g, unsigned bits, int block)
 {
-    struct graph_value *v =
-        arena_grow(g->arena, g->values, (size_t)g->value_count, &g->value_cap,
-                   sizeof *v);
+    struct graph_value *v = arena_grow(
+        g->arena, g->values, (size_t)g->value_count, &g->value_cap, sizeof *v);
 
     if (!v)
         return GRAPH_NONE;
@@ -274,9 +272,8 @@ static int new_value(struct graph *g, unsigned bits, int block)
 static int add_phi(struct graph *g, int block, int reg)
 {
     struct graph_block *b = &g->blocks[block];
-    struct graph_phi *phis = arena_grow(g->arena, b->phis,
-                                        (size_t)b->phi_count, &b->phi_cap,
-                                        sizeof *phis);
+    struct graph_phi *phis = arena_grow(g->arena, b->phis, (size_t)b->phi_count,
+                                        &b->phi_cap, sizeof *phis);
     int value = new_value(g, reg_bits(g, reg), block);
 
     if (!phis || value < 0)
@@ -364,9 +361,8 @@ static int define(struct ssa *s, struct undo_log *log, int reg, int value)
 static int append(struct graph *g, struct graph_block *b,
                   const struct graph_insn *insn)
 {
-    struct graph_insn *insns =
-        arena_grow(g->arena, b->insns, (size_t)b->insn_count, &b->insn_cap,
-                   sizeof *insns);
+    struct graph_insn *insns = arena_grow(
+        g->arena, b->insns, (size_t)b->insn_count, &b->insn_cap, sizeof *insns);
 
     if (!insns)
         return -1;
@@ -449,8 +445,7 @@ static int rename_block(struct ssa *s, int block, struct undo_log *log)
         struct graph_block *to = &g->blocks[b->succ[k].to];
 
         for (int p = 0; p < to->phi_count; p++)
-            to->phis[p].in[b->succ[k].pred_index] =
-                current(s, to->phis[p].reg);
+            to->phis[p].in[b->succ[k].pred_index] = current(s, to->phis[p].reg);
     }
     return 0;
 }

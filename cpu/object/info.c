@@ -70,8 +70,8 @@ void object_info_write(const struct object_info *info, struct buffer *out)
 
     buffer_add(out, magic, sizeof magic);
     buffer_u32(out, INFO_VERSION);
-    buffer_u32(out, 0);            /* size, below */
-    buffer_zeros(out, HASH_SIZE);  /* digest, by object_seal */
+    buffer_u32(out, 0);           /* size, below */
+    buffer_zeros(out, HASH_SIZE); /* digest, by object_seal */
     buffer_u32(out, info->abi);
     buffer_u32(out, info->ptx_version);
     buffer_u32(out, info->target);

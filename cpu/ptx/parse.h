@@ -11,9 +11,9 @@
 #include "cpu/ptx/ptx.h"
 
 enum {
-    MAX_DEPTH = 64,       /* of { } and of expressions */
-    MAX_ERRORS = 20,      /* then the parse gives up */
-    MAX_NAMES = 400,      /* modifiers and choices */
+    MAX_DEPTH = 64,  /* of { } and of expressions */
+    MAX_ERRORS = 20, /* then the parse gives up */
+    MAX_NAMES = 400, /* modifiers and choices */
     NAME_SLOTS = 1024,
     NAME_WORDS = 7,
     FORM_GROUPS = 20,
@@ -73,14 +73,20 @@ struct shape {
     struct ptx_insn fields; /* op, types, modifiers, text: ready to copy */
     const struct form *forms[SHAPE_FORMS]; /* those that the text fits */
     unsigned form_count;
-    uint8_t open; /* operands are not checked */
+    uint8_t open;   /* operands are not checked */
     uint8_t broken; /* reported already */
 };
 
 /* --- symbols.c --------------------------------------------------------- */
 
-enum binding_kind { BIND_REG, BIND_RANGE, BIND_VAR, BIND_FUNC, BIND_TABLE,
-                    BIND_LABEL };
+enum binding_kind {
+    BIND_REG,
+    BIND_RANGE,
+    BIND_VAR,
+    BIND_FUNC,
+    BIND_TABLE,
+    BIND_LABEL
+};
 struct range { /* .reg .b32 %r<29> */
     enum ptx_type type;
     uint8_t vec;
@@ -93,8 +99,8 @@ struct binding {
     enum binding_kind kind;
     unsigned depth;
     struct symbol *symbol;
-    struct binding *outer;      /* shadowed by this one */
-    struct binding *next;       /* of the same scope */
+    struct binding *outer; /* shadowed by this one */
+    struct binding *next;  /* of the same scope */
     union {
         uint32_t index; /* REG, LABEL */
         struct range *range;
@@ -168,16 +174,14 @@ struct parser {
 };
 
 /* Note an error and go on (KILN_OK), until there are too many. */
-enum kiln_status ptx_error(struct parser *p, unsigned line,
-                           const char *format, ...)
-    __attribute__((format(printf, 3, 4), cold));
+enum kiln_status ptx_error(struct parser *p, unsigned line, const char *format,
+                           ...) __attribute__((format(printf, 3, 4), cold));
 enum kiln_status ptx_unsupported(struct parser *p, unsigned line,
                                  const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 /* An error that ends the parse: what follows makes no sense. */
-enum kiln_status ptx_fatal(struct parser *p, unsigned line,
-                           const char *format, ...)
-    __attribute__((format(printf, 3, 4), cold));
+enum kiln_status ptx_fatal(struct parser *p, unsigned line, const char *format,
+                           ...) __attribute__((format(printf, 3, 4), cold));
 enum kiln_status ptx_no_memory(struct parser *p) __attribute__((cold));
 /* "syntax error near 'x': expected y". */
 enum kiln_status ptx_expected(struct parser *p, const char *what)
@@ -211,11 +215,9 @@ struct binding *bind_new(struct parser *p, struct symbol *s,
 /* A name that no other thing of the flat function has. */
 const char *symbol_unique(struct parser *p, struct symbol *s);
 enum kiln_status declare_reg(struct parser *p, struct symbol *s,
-                             enum ptx_type type, uint8_t vec,
-                             uint32_t *index);
+                             enum ptx_type type, uint8_t vec, uint32_t *index);
 enum kiln_status declare_range(struct parser *p, struct symbol *prefix,
-                               enum ptx_type type, uint8_t vec,
-                               uint64_t count);
+                               enum ptx_type type, uint8_t vec, uint64_t count);
 /* What a name stands for: REG with index, VAR, FUNC, TABLE. found is 0 when
  * it is unknown. */
 struct found {
@@ -272,8 +274,8 @@ enum kiln_status parse_initialiser(struct parser *p, struct ptx_var *var,
                                    unsigned dim_count);
 
 /* func.c, body.c */
-enum kiln_status parse_function(struct parser *p,
-                                const struct linkage *linkage, int is_entry);
+enum kiln_status parse_function(struct parser *p, const struct linkage *linkage,
+                                int is_entry);
 enum kiln_status parse_prototype(struct parser *p, struct ptx_func *func);
 enum kiln_status parse_body(struct parser *p);
 

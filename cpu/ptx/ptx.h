@@ -129,25 +129,25 @@ enum { PTX_MOD_WORDS = 4 };
 _Static_assert(PTX_MOD_COUNT <= 64 * PTX_MOD_WORDS, "words of modifiers");
 
 enum ptx_cmp { /* setp, set, slct: PTX ISA 9.3 */
-    PTX_CMP_NONE,
-    PTX_CMP_EQ,
-    PTX_CMP_NE,
-    PTX_CMP_LT,
-    PTX_CMP_LE,
-    PTX_CMP_GT,
-    PTX_CMP_GE,
-    PTX_CMP_LO, /* unsigned lt, le, gt, ge by name */
-    PTX_CMP_LS,
-    PTX_CMP_HI,
-    PTX_CMP_HS,
-    PTX_CMP_EQU, /* unordered float forms */
-    PTX_CMP_NEU,
-    PTX_CMP_LTU,
-    PTX_CMP_LEU,
-    PTX_CMP_GTU,
-    PTX_CMP_GEU,
-    PTX_CMP_NUM,
-    PTX_CMP_NAN
+               PTX_CMP_NONE,
+               PTX_CMP_EQ,
+               PTX_CMP_NE,
+               PTX_CMP_LT,
+               PTX_CMP_LE,
+               PTX_CMP_GT,
+               PTX_CMP_GE,
+               PTX_CMP_LO, /* unsigned lt, le, gt, ge by name */
+               PTX_CMP_LS,
+               PTX_CMP_HI,
+               PTX_CMP_HS,
+               PTX_CMP_EQU, /* unordered float forms */
+               PTX_CMP_NEU,
+               PTX_CMP_LTU,
+               PTX_CMP_LEU,
+               PTX_CMP_GTU,
+               PTX_CMP_GEU,
+               PTX_CMP_NUM,
+               PTX_CMP_NAN
 };
 /* Two-operand choices: the BoolOp of setp, the operation of atom, red,
  * redux, bar.red, vote, and of lop3's predicate. */
@@ -174,17 +174,17 @@ enum ptx_sub {
     PTX_SUB_SHFL_IDX
 };
 enum ptx_round { /* .rn .rz .rm .rp, and the integer forms .rni ... */
-    PTX_ROUND_NONE,
-    PTX_ROUND_RN,
-    PTX_ROUND_RZ,
-    PTX_ROUND_RM,
-    PTX_ROUND_RP,
-    PTX_ROUND_RNA,
-    PTX_ROUND_RS, /* stochastic */
-    PTX_ROUND_RNI,
-    PTX_ROUND_RZI,
-    PTX_ROUND_RMI,
-    PTX_ROUND_RPI
+                 PTX_ROUND_NONE,
+                 PTX_ROUND_RN,
+                 PTX_ROUND_RZ,
+                 PTX_ROUND_RM,
+                 PTX_ROUND_RP,
+                 PTX_ROUND_RNA,
+                 PTX_ROUND_RS, /* stochastic */
+                 PTX_ROUND_RNI,
+                 PTX_ROUND_RZI,
+                 PTX_ROUND_RMI,
+                 PTX_ROUND_RPI
 };
 
 /* Special registers, PTX ISA 10. Vector ones carry dim 0..2 (x, y, z), or 3
@@ -237,17 +237,17 @@ struct ptx_var {
     uint8_t is_visible;
     uint8_t is_weak; /* .weak or .common */
     uint8_t is_managed;
-    uint8_t is_array;    /* was declared with [] or [N] */
-    uint8_t is_pointer;  /* a parameter with .ptr */
-    uint8_t ptr_space;   /* .ptr .global: enum ptx_space; 0: none named */
+    uint8_t is_array;   /* was declared with [] or [N] */
+    uint8_t is_pointer; /* a parameter with .ptr */
+    uint8_t ptr_space;  /* .ptr .global: enum ptx_space; 0: none named */
     uint8_t is_unified; /* .attribute(.unified...) */
-    uint32_t ptr_align;  /* .ptr ... .align N */
-    uint32_t reg;        /* space REG (register parameters of .func): the
-                          * index into func->regs */
-    uint32_t align;      /* bytes; natural unless .align */
-    uint64_t size;       /* bytes; 0 for `.extern .shared x[]` */
-    uint64_t offset;     /* parameters: byte offset in the parameter block.
-                          * others: for the code generator to use */
+    uint32_t ptr_align; /* .ptr ... .align N */
+    uint32_t reg;       /* space REG (register parameters of .func): the
+                         * index into func->regs */
+    uint32_t align;     /* bytes; natural unless .align */
+    uint64_t size;      /* bytes; 0 for `.extern .shared x[]` */
+    uint64_t offset;    /* parameters: byte offset in the parameter block.
+                         * others: for the code generator to use */
     /* Initialiser: size bytes (NULL: zeros) and the places that hold
      * addresses. Borrowed from the module's arena. */
     const uint8_t *init;
@@ -279,20 +279,20 @@ struct ptx_reg {
 enum ptx_operand_kind {
     PTX_OPERAND_NONE,
     PTX_OPERAND_REG,
-    PTX_OPERAND_SINK,    /* _ */
-    PTX_OPERAND_INT,     /* ival; bits as written, sign-extended */
-    PTX_OPERAND_FLOAT,   /* fbits: 32 bits for 0f, else a double's 64 */
-    PTX_OPERAND_SREG,    /* sreg, dim */
-    PTX_OPERAND_VAR,     /* address of var, + ival */
-    PTX_OPERAND_FUNC,    /* func: call target, or its address */
-    PTX_OPERAND_LABEL,   /* block index after parsing */
-    PTX_OPERAND_ADDR_REG, /* [reg + ival] */
-    PTX_OPERAND_ADDR_VAR, /* [var + ival]  (also ld.param of a parameter) */
-    PTX_OPERAND_ADDR_INT, /* [ival] */
-    PTX_OPERAND_VECTOR,  /* {a, b, ...}: count elements */
+    PTX_OPERAND_SINK,      /* _ */
+    PTX_OPERAND_INT,       /* ival; bits as written, sign-extended */
+    PTX_OPERAND_FLOAT,     /* fbits: 32 bits for 0f, else a double's 64 */
+    PTX_OPERAND_SREG,      /* sreg, dim */
+    PTX_OPERAND_VAR,       /* address of var, + ival */
+    PTX_OPERAND_FUNC,      /* func: call target, or its address */
+    PTX_OPERAND_LABEL,     /* block index after parsing */
+    PTX_OPERAND_ADDR_REG,  /* [reg + ival] */
+    PTX_OPERAND_ADDR_VAR,  /* [var + ival]  (also ld.param of a parameter) */
+    PTX_OPERAND_ADDR_INT,  /* [ival] */
+    PTX_OPERAND_VECTOR,    /* {a, b, ...}: count elements */
     PTX_OPERAND_ADDR_LIST, /* [a, {b, c}]: textures, tensor maps; elems,
                             * the first an address, the others operands */
-    PTX_OPERAND_TABLE    /* .branchtargets, .calltargets, .callprototype */
+    PTX_OPERAND_TABLE      /* .branchtargets, .calltargets, .callprototype */
 };
 
 /* Fields that no kind needs at once share their place, so that a module of
@@ -332,20 +332,20 @@ struct ptx_insn {
     enum ptx_op op;
     uint8_t type_count;
     uint8_t operand_count;
-    uint8_t dst_count; /* how many of the first operands are written */
-    uint8_t has_pair;  /* destination written as p|q */
-    uint8_t vec;       /* .v2 .v4 .v8: 2, 4, 8; else 1 */
-    enum ptx_space space;     /* of ld, st, atom, red, cvta, isspacep ... */
-    enum ptx_space space2;    /* a second one named: cp.async.shared.global */
+    uint8_t dst_count;     /* how many of the first operands are written */
+    uint8_t has_pair;      /* destination written as p|q */
+    uint8_t vec;           /* .v2 .v4 .v8: 2, 4, 8; else 1 */
+    enum ptx_space space;  /* of ld, st, atom, red, cvta, isspacep ... */
+    enum ptx_space space2; /* a second one named: cp.async.shared.global */
     enum ptx_cmp cmp;
     enum ptx_sub sub;
     enum ptx_round round;
     enum ptx_type types[PTX_MAX_TYPES]; /* in the order of the text:
                                          * cvt.f32.s32 -> F32, S32 */
     uint64_t mods[PTX_MOD_WORDS];
-    int32_t guard;  /* register of @p, or -1 */
+    int32_t guard; /* register of @p, or -1 */
     uint8_t guard_negate;
-    unsigned line;  /* of the PTX text, from 1 */
+    unsigned line;    /* of the PTX text, from 1 */
     const char *text; /* the mnemonic as written, with modifiers */
     struct ptx_operand operands[PTX_MAX_OPERANDS];
     /* call: result and argument lists; NULL otherwise. */
@@ -357,7 +357,7 @@ static inline int ptx_has(const struct ptx_insn *i, enum ptx_mod m)
 }
 
 struct ptx_call {
-    struct ptx_operand target; /* FUNC or REG */
+    struct ptx_operand target;      /* FUNC or REG */
     const struct ptx_var **results; /* .param variables or registers: see */
     size_t result_count;            /* the operand arrays */
     const struct ptx_operand *result_operands;
@@ -390,7 +390,7 @@ struct ptx_func {
     uint8_t noreturn;
     uint8_t is_prototype; /* of a .callprototype; not in module->funcs */
     const struct ptx_func *alias; /* .alias: run this one instead */
-    struct ptx_var *params; /* parameters, offsets filled in */
+    struct ptx_var *params;       /* parameters, offsets filled in */
     size_t param_count;
     struct ptx_var *results; /* of .func */
     size_t result_count;
@@ -417,8 +417,8 @@ struct ptx_func {
 };
 
 struct ptx_module {
-    uint32_t version; /* major * 10 + minor: 90 */
-    uint32_t target;  /* SM number of .target: 75 ... */
+    uint32_t version;   /* major * 10 + minor: 90 */
+    uint32_t target;    /* SM number of .target: 75 ... */
     char target_suffix; /* 0, 'a' or 'f' */
     uint8_t address_size;
     uint8_t debug;

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum kiln_status file_read(const char *path, uint64_t limit,
-                           struct buffer *out, struct kiln_error *err)
+enum kiln_status file_read(const char *path, uint64_t limit, struct buffer *out,
+                           struct kiln_error *err)
 {
     enum kiln_status st = KILN_OK;
     size_t start = out->size;
@@ -40,8 +40,8 @@ enum kiln_status file_read(const char *path, uint64_t limit,
         buffer_add(out, chunk, (size_t)n);
     }
     if (out->bad)
-        st = kiln_fail(err, KILN_E_MEMORY, "%s: out of memory reading it",
-                       path);
+        st =
+            kiln_fail(err, KILN_E_MEMORY, "%s: out of memory reading it", path);
 out:
     close(fd);
     return st;

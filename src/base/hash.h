@@ -14,7 +14,7 @@ struct hash {
     uint8_t bytes[HASH_SIZE];
 };
 
-struct hasher; /* one running digest, heap */
+struct hasher;                   /* one running digest, heap */
 struct hasher *hasher_new(void); /* NULL: out of memory */
 void hasher_add(struct hasher *h, const void *bytes, size_t n);
 /* Ends the digest and frees h. 0, or -1 when any step failed. */

@@ -180,7 +180,8 @@ static enum kiln_status text_extent(const void *image, uint64_t there,
         if (n == there)
             return kiln_fail(err, KILN_E_IMAGE,
                              "image: PTX text without a NUL: no more memory "
-                             "after %zu bytes", n);
+                             "after %zu bytes",
+                             n);
         n += strnlen((const char *)image + n, (size_t)there - n);
     }
     *size = n;

@@ -78,8 +78,9 @@ static enum kiln_status fail(struct run *run, enum kiln_status status,
  * its name. PTX is source. */
 static int is_image(const char *path)
 {
-    static const char *const magics[] = {"\x7f" "ELF", "\x50\xed\x55\xba",
-                                         "!<ar"};
+    static const char *const magics[] = {"\x7f"
+                                         "ELF",
+                                         "\x50\xed\x55\xba", "!<ar"};
     size_t n = strlen(path);
     char head[4] = {0};
     FILE *file;

@@ -19,21 +19,20 @@ typedef long long s64;
 
 #ifdef __CUDA_ARCH__
 #define KERNEL(name)                                                           \
-    extern "C" __global__ void name(const u32 *__restrict__ in, u32 *out,      \
-                                    int n)
-#define FN static __device__ __forceinline__
-#define CONSTANT __constant__
-#define SHARED __shared__
-#define BITS_F(x) __float_as_uint(x)
-#define F_BITS(x) __uint_as_float(x)
-#define BITS_D(x) (u64) __double_as_longlong(x)
-#define F2I(x) __float2int_rz(x)
-#define F2U(x) __float2uint_rz(x)
-#define D2I(x) __double2int_rz(x)
-#define FMA(a, b, c) __fmaf_rn(a, b, c)
+    extern "C" __global__ void name(const u32 *__restrict__ in, u32 *out, int n)
+#define FN            static __device__ __forceinline__
+#define CONSTANT      __constant__
+#define SHARED        __shared__
+#define BITS_F(x)     __float_as_uint(x)
+#define F_BITS(x)     __uint_as_float(x)
+#define BITS_D(x)     (u64) __double_as_longlong(x)
+#define F2I(x)        __float2int_rz(x)
+#define F2U(x)        __float2uint_rz(x)
+#define D2I(x)        __double2int_rz(x)
+#define FMA(a, b, c)  __fmaf_rn(a, b, c)
 #define DFMA(a, b, c) __fma_rn(a, b, c)
-#define FDIV(a, b) __fdiv_rn(a, b)
-#define FSQRT(a) __fsqrt_rn(a)
+#define FDIV(a, b)    __fdiv_rn(a, b)
+#define FSQRT(a)      __fsqrt_rn(a)
 #else
 #include "twin_host.h"
 #endif

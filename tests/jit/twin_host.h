@@ -13,9 +13,9 @@
 #include <vector>
 
 #define KERNEL(name) static void name(const u32 *in, u32 *out, int n)
-#define FN static inline
-#define CONSTANT static const
-#define SHARED static
+#define FN           static inline
+#define CONSTANT     static const
+#define SHARED       static
 
 struct dim {
     u32 x, y, z;
@@ -265,20 +265,21 @@ template <typename To, typename From> static To bits(From x)
 #define BITS_D(x) bits<u64>((double)(x))
 static s32 to_int(double x)
 {
-    return x != x ? 0 : x <= -2147483648.0 ? (s32)0x80000000
-                    : x >= 2147483647.0    ? 0x7fffffff
-                                           : (s32)x;
+    return x != x               ? 0
+           : x <= -2147483648.0 ? (s32)0x80000000
+           : x >= 2147483647.0  ? 0x7fffffff
+                                : (s32)x;
 }
 static u32 F2U(float x)
 {
     return x != x || x <= 0 ? 0 : x >= 4294967296.0f ? 0xffffffffu : (u32)x;
 }
-#define F2I(x) to_int((float)(x))
-#define D2I(x) to_int(x)
-#define FMA(a, b, c) fmaf(a, b, c)
+#define F2I(x)        to_int((float)(x))
+#define D2I(x)        to_int(x)
+#define FMA(a, b, c)  fmaf(a, b, c)
 #define DFMA(a, b, c) fma(a, b, c)
-#define FDIV(a, b) ((float)(a) / (float)(b))
-#define FSQRT(a) sqrtf(a)
+#define FDIV(a, b)    ((float)(a) / (float)(b))
+#define FSQRT(a)      sqrtf(a)
 static int __popc(u32 x)
 {
     return __builtin_popcount(x);
@@ -481,8 +482,8 @@ static u64 digest(const u32 *p, size_t n)
 static void launch(const char *name, kernel_fn *fn, dim grid, dim block,
                    u32 seed, const char *out_file)
 {
-    size_t total = (size_t)grid.x * grid.y * grid.z * block.x * block.y *
-                   block.z;
+    size_t total =
+        (size_t)grid.x * grid.y * grid.z * block.x * block.y * block.z;
     size_t words = HEAD + EACH * total;
     static std::vector<u32> in(IN_WORDS);
     std::vector<u32> out(words + 16);
@@ -496,8 +497,7 @@ static void launch(const char *name, kernel_fn *fn, dim grid, dim block,
         out[i] = i < HEAD ? 0 : 0xa5a50000u + (u32)i;
     current = fn;
     current_in = in.data();
-    current_out =
-        (u32 *)(((uintptr_t)out.data() + 63) & ~(uintptr_t)63);
+    current_out = (u32 *)(((uintptr_t)out.data() + 63) & ~(uintptr_t)63);
     if (current_out != out.data())
         memmove(current_out, out.data(), words * sizeof(u32));
     current_n = (int)total;

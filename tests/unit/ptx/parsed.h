@@ -41,7 +41,7 @@ static inline void parsed_fini(struct parsed *p)
     ".reg .b64 %rd<9>; .reg .f64 %fd<9>;\n"
 #define KERNEL(body)                                                           \
     HEADER                                                                     \
-        ".visible .entry k(.param .u64 a, .param .u32 n)\n{\n" REGISTERS body  \
-        "\n}\n"
+    ".visible .entry k(.param .u64 a, .param .u32 n)\n{\n" REGISTERS body      \
+    "\n}\n"
 
 #endif
