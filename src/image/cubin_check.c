@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/cursor.h"
 #include "image/cubin.h"
 #include "image/elf_view.h"
 #include "image/guess.h"
@@ -14,7 +15,8 @@
 enum {
     /* The low byte of e_flags in ABI 8: SM < 100, and SM >= 100. */
     FLAGS_LOW_OLD = 0x04,
-    FLAGS_LOW_NEW = 0x02
+    FLAGS_LOW_NEW = 0x02,
+    TOOLKIT_NOTE = 2000
 };
 
 static enum kiln_status check_header(const struct elf_view *elf,
@@ -37,6 +39,9 @@ static enum kiln_status check_header(const struct elf_view *elf,
     if (cubin->abi != 7 && cubin->abi != 8)
         return kiln_fail(err, KILN_E_FORMAT, "cubin: ABI %u, 7 or 8 expected",
                          cubin->abi);
+    if (cubin->abi == 8 && h->e_version != EV_CURRENT)
+        return kiln_fail(err, KILN_E_FORMAT, "cubin: version %u, 1 expected",
+                         h->e_version);
     if (cubin->abi == 8 &&
         low != (cubin->sm < 100 ? FLAGS_LOW_OLD : FLAGS_LOW_NEW))
         return kiln_fail(err, KILN_E_FORMAT, "cubin: flags 0x%x for sm_%u",
@@ -68,6 +73,14 @@ static enum kiln_status check_segments(const struct elf_view *elf,
     return KILN_OK;
 }
 
+static int is_printable(const char *text)
+{
+    for (; *text; text++)
+        if (*text < 0x21 || *text > 0x7e)
+            return 0;
+    return 1;
+}
+
 static enum kiln_status check_symbols(const struct elf_view *elf,
                                       const struct elf_section *s,
                                       struct kiln_error *err)
@@ -94,6 +107,10 @@ static enum kiln_status check_symbols(const struct elf_view *elf,
                              "cubin: symbol %llu: name at %u of %llu bytes",
                              (unsigned long long)i, symbol.st_name,
                              (unsigned long long)names.size);
+        if (!is_printable((const char *)names.bytes + symbol.st_name))
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "cubin: symbol %llu: a name that is no text",
+                             (unsigned long long)i);
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE)
             continue;
         st = elf_view_section(elf, symbol.st_shndx, &home, err);
@@ -173,6 +190,70 @@ static enum kiln_status check_records(const struct elf_section *s,
     return KILN_OK;
 }
 
+/* Section 0 is none: all zeros. */
+static enum kiln_status check_none(const struct elf_view *elf,
+                                   struct kiln_error *err)
+{
+    static const Elf64_Shdr zeros;
+
+    if (!memcmp(elf->bytes + elf->header.e_shoff, &zeros, sizeof zeros))
+        return KILN_OK;
+    return kiln_fail(err, KILN_E_FORMAT,
+                     "cubin: section 0 is not empty, as it has to be");
+}
+
+/* What .nv sections belong to: a section, by number and by name. */
+static enum kiln_status check_owner(const struct elf_view *elf,
+                                    const struct elf_section *s,
+                                    struct kiln_error *err)
+{
+    if (!is_printable(s->name))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: section %u: a name that is no text", s->index);
+    /* In the .nv.merc and .nv.capmerc sections it counts other things. */
+    if (!strncmp(s->name, ".nv.", 4) && !strstr(s->name, "merc.") &&
+        s->info >= elf->sections)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %.60s: of section %u, there are %u", s->name,
+                         s->info, elf->sections);
+    return KILN_OK;
+}
+
+/* The text of a toolkit's note: a version, five offsets, then the strings
+ * that they point into. */
+static int is_toolkit_text(const unsigned char *text, uint64_t size)
+{
+    enum { WORDS = 6 };
+    uint32_t word[WORDS];
+
+    if (size < sizeof word)
+        return 0;
+    memcpy(word, text, sizeof word);
+    for (int i = 1; i < WORDS; i++)
+        if (word[i] >= size - sizeof word)
+            return 0;
+    return 1;
+}
+
+static enum kiln_status check_notes(const struct elf_section *s,
+                                    struct kiln_error *err)
+{
+    struct cursor in = cursor_of(s->bytes, s->size);
+
+    while (cursor_left(&in)) {
+        uint32_t name = cursor_u32(&in), text = cursor_u32(&in);
+        uint32_t type = cursor_u32(&in);
+        const unsigned char *body;
+
+        cursor_bytes(&in, ((uint64_t)name + 3) & ~3u);
+        body = cursor_bytes(&in, ((uint64_t)text + 3) & ~3u);
+        if (in.bad || (type == TOOLKIT_NOTE && !is_toolkit_text(body, text)))
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "cubin: %.60s: a note cut short", s->name);
+    }
+    return KILN_OK;
+}
+
 static enum kiln_status check_section(const struct elf_view *elf, uint32_t i,
                                       struct kiln_error *err)
 {
@@ -181,9 +262,12 @@ static enum kiln_status check_section(const struct elf_view *elf, uint32_t i,
 
     if (st)
         return st;
-    if (!*s.name && s.type != SHT_NULL)
-        return kiln_fail(err, KILN_E_FORMAT, "cubin: section %u has no name",
-                         i);
+    if (i && (!*s.name || s.type == SHT_NULL))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: section %u has no name or no type", i);
+    st = check_owner(elf, &s, err);
+    if (st)
+        return st;
     if (s.link >= elf->sections)
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: section %u is linked to %u of %u", i, s.link,
@@ -192,6 +276,8 @@ static enum kiln_status check_section(const struct elf_view *elf, uint32_t i,
         return check_symbols(elf, &s, err);
     if (s.type == SHT_REL || s.type == SHT_RELA)
         return check_relocations(elf, &s, err);
+    if (s.bytes && s.type == SHT_NOTE)
+        return check_notes(&s, err);
     if (s.bytes && !strncmp(s.name, ".nv.info", 8))
         return check_records(&s, err);
     return KILN_OK;
@@ -211,6 +297,8 @@ enum kiln_status cubin_check(const void *bytes, size_t size,
         st = check_header(&elf, &cubin, err);
     if (!st)
         st = check_segments(&elf, err);
+    if (!st)
+        st = check_none(&elf, err);
     for (uint32_t i = 0; !st && i < elf.sections; i++)
         st = check_section(&elf, i, err);
     if (!st)
