@@ -111,7 +111,8 @@ static enum kiln_status check_symbols(const struct elf_view *elf,
             return kiln_fail(err, KILN_E_FORMAT,
                              "cubin: symbol %llu: a name that is no text",
                              (unsigned long long)i);
-        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE)
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
+            symbol.st_shndx == SHN_COMMON)
             continue;
         st = elf_view_section(elf, symbol.st_shndx, &home, err);
         if (st)
