@@ -78,9 +78,9 @@ static enum kiln_status fail(struct run *run, enum kiln_status status,
  * its name. PTX is source. */
 static int is_image(const char *path)
 {
-    static const char *const magics[] = {"\x7f"
-                                         "ELF",
-                                         "\x50\xed\x55\xba", "!<ar"};
+    /* An ELF file, a fat binary, an archive. */
+    static const char *const magics[] = {"\x7f\x45\x4c\x46", "\x50\xed\x55\xba",
+                                         "!<ar"};
     size_t n = strlen(path);
     char head[4] = {0};
     FILE *file;
