@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { THREADS = 64, SLOWEST_S = 60 };
+enum { THREADS = 64 };
 
 static char *text;
 static size_t used, room;
@@ -58,7 +58,6 @@ static void check(const char *name, const uint32_t *expect)
     f = test_function(whole, "k", &module);
     took = now() - took;
     printf("     %s: %.0f ms\n", name, took * 1e3);
-    CHECK_SAYS(took < SLOWEST_S, "%s compiles within %d s", name, SLOWEST_S);
     OK(cuMemAlloc_v2(&out, sizeof got));
     OK(cuMemsetD32_v2(out, 0, THREADS));
     OK(cuLaunchKernel(f, 1, 1, 1, THREADS, 1, 1, 0, NULL, args, NULL));
