@@ -72,7 +72,7 @@ struct kiln_entry {
     const char *kind_name; /* "PTX", "ELF", "LTO IR", "unknown" */
     unsigned sm;
     char variant;          /* 'a', 'f' or 0 */
-    unsigned major, minor; /* PTX version, or the cubin's ABI */
+    unsigned major, minor; /* PTX version; of a cubin its ABI in minor */
     uint64_t offset;       /* of its header, in the file */
     uint64_t flags;
     const char *packing; /* "none", "lz4", "zstd", "unknown" */

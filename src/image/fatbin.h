@@ -50,7 +50,7 @@ struct fatbin_entry {
     uint32_t kind; /* enum fatbin_kind, or an unknown number */
     uint32_t sm;
     char variant;   /* 'a', 'f' or 0, from the flags */
-    uint16_t major; /* PTX version, or cubin ABI */
+    uint16_t major; /* PTX version; of a cubin 1, its ABI in minor */
     uint16_t minor;
     uint64_t flags;
     uint32_t header_size;
@@ -123,7 +123,7 @@ struct fatbin_item {
     enum fatbin_kind kind;
     uint32_t sm;
     char variant;
-    uint16_t major; /* PTX version, or cubin ABI: 8, 1 */
+    uint16_t major; /* PTX version; of a cubin 1, its ABI in minor */
     uint16_t minor;
     uint64_t flags;
     enum fatbin_packing packing; /* kept plain where packing gains nothing */

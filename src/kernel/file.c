@@ -151,8 +151,8 @@ static void read_label(const void *bytes, size_t size, enum image_look look,
                 !cubin_identify(bytes, size, &cubin, NULL))) {
         e->sm = cubin.sm;
         e->variant = cubin.variant;
-        e->major = (uint16_t)cubin.abi;
-        e->minor = 1;
+        e->major = 1;
+        e->minor = (uint16_t)cubin.abi;
     }
     arena_fini(&arena);
 }

@@ -89,8 +89,8 @@ static enum kiln_status as_cubin(const struct kiln_pack_item *from,
                          "%s: a cubin for sm_%u%.1s, not for %s", name,
                          cubin.sm, &cubin.variant, from->target);
     to->kind = FATBIN_ELF;
-    to->major = (uint16_t)cubin.abi;
-    to->minor = 1;
+    to->major = 1;
+    to->minor = (uint16_t)cubin.abi;
     to->size = from->bytes_size;
     to->flags = label->sm >= 100 ? FATBIN_COMPAT : 0;
     return KILN_OK;

@@ -45,7 +45,7 @@ void entry_target(const struct kiln_entry *e, char *text, size_t size)
 void entry_version(const struct kiln_entry *e, char *text, size_t size)
 {
     if (e->kind == KILN_ENTRY_CUBIN)
-        snprintf(text, size, "ABI %u", e->major);
+        snprintf(text, size, "ABI %u", e->minor);
     else
         snprintf(text, size, "%u.%u", e->major, e->minor);
 }

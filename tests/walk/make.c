@@ -36,6 +36,8 @@ struct row {
     struct kiln_target target;
 };
 
+static void die(const char *what, const char *why) __attribute__((noreturn));
+
 static void die(const char *what, const char *why)
 {
     fprintf(stderr, "walk_make: %s: %s\n", what, why);
@@ -129,8 +131,8 @@ static void read_elf(struct image *image, const char *token, const char *units)
     if (file_read(path, 0, &image->bytes, &err))
         die(path, err.text);
     image->item.kind = FATBIN_ELF;
-    image->item.major = 8;
-    image->item.minor = 1;
+    image->item.major = 1;
+    image->item.minor = 8;
     image->item.sm = (uint32_t)atoi(name + 1);
     image->item.variant = strchr(name + 1, 'a')   ? 'a'
                           : strchr(name + 1, 'f') ? 'f'

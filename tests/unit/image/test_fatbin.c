@@ -31,8 +31,8 @@ static struct fatbin_item item(enum fatbin_kind kind,
     } else {
         it.payload = code;
         it.size = sizeof code;
-        it.major = 8;
-        it.minor = 1;
+        it.major = 1;
+        it.minor = 8;
     }
     return it;
 }
@@ -80,7 +80,8 @@ static void what_is_written_is_read(void **state)
         assert_int_equal(entries[i].sm, items[i].sm);
         assert_int_equal(entries[i].variant, items[i].variant);
         assert_int_equal(entries[i].packing, items[i].packing);
-        assert_int_equal(entries[i].major, 8);
+        assert_int_equal(entries[i].major, items[i].major);
+        assert_int_equal(entries[i].minor, items[i].minor);
         assert_non_null(entries[i].options);
         buffer_text(&plain, "kept"); /* unpacking appends */
         assert_int_equal(fatbin_unpack(&entries[i], 0, &plain, NULL), KILN_OK);
