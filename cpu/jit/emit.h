@@ -102,7 +102,13 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
                              struct graph *g, const char *symbol, int flush,
                              uint32_t *frame_bytes, struct kiln_error *err);
 
-/* --- control (emit.c) --- */
+/* --- slots (emit_slot.c) --- */
+enum kiln_status emit_make_places(struct emit *e);
+/* What the slot held is dead. */
+void emit_poison(struct emit *e, const struct emit_slot *s);
+
+/* --- control (emit_control.c) --- */
+void emit_block(struct emit *e, int block);
 /* Where control goes on the edge: its target, or where lanes may wait. */
 LLVMBasicBlockRef emit_edge_target(struct emit *e,
                                    const struct graph_edge *edge);
@@ -147,6 +153,7 @@ LLVMValueRef emit_operand_any(struct emit *e, const struct graph_insn *insn,
 unsigned emit_operand_bits(const struct ptx_insn *p, int k);
 
 /* --- masks --- */
+LLVMValueRef emit_mask_any(struct emit *e, LLVMValueRef mask); /* i1 */
 LLVMValueRef emit_any(struct emit *e, unsigned c); /* i1: chunk has lanes */
 /* The active lanes of chunk c where p holds. Not an `and`: p may be poison
  * in other lanes, and a mask never. */
