@@ -21,7 +21,7 @@
 #define PLUGIN_NAME "libkiln-ptxjit.so"
 
 struct plugin {
-    void *library; /* NULL: not opened yet */
+    void *handle; /* NULL: not opened yet */
     jit_compile_fn *compile;
     jit_result_free_fn *release;
     jit_identity_fn *identity;
@@ -61,20 +61,20 @@ static enum kiln_status open_plugin(struct plugin *out, struct kiln_error *err)
     struct plugin p = {0};
 
     if (path) {
-        p.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!p.library)
+        p.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!p.handle)
             snprintf(why, sizeof why, "%.200s", dlerror());
     } else {
-        p.library = open_beside(why, sizeof why);
+        p.handle = open_beside(why, sizeof why);
     }
-    if (!p.library)
+    if (!p.handle)
         return kiln_fail(err, KILN_E_JIT_COMPILER,
                          "PTX compiler: cannot open %s", why);
-    p.compile = (jit_compile_fn *)dlsym(p.library, JIT_COMPILE_NAME);
-    p.release = (jit_result_free_fn *)dlsym(p.library, JIT_FREE_NAME);
-    p.identity = (jit_identity_fn *)dlsym(p.library, JIT_IDENTITY_NAME);
+    p.compile = (jit_compile_fn *)dlsym(p.handle, JIT_COMPILE_NAME);
+    p.release = (jit_result_free_fn *)dlsym(p.handle, JIT_FREE_NAME);
+    p.identity = (jit_identity_fn *)dlsym(p.handle, JIT_IDENTITY_NAME);
     if (!p.compile || !p.release || !p.identity) {
-        dlclose(p.library);
+        dlclose(p.handle);
         return kiln_fail(err, KILN_E_JIT_COMPILER,
                          "PTX compiler: %s does not export " JIT_COMPILE_NAME,
                          path ? path : PLUGIN_NAME);
@@ -85,7 +85,7 @@ static enum kiln_status open_plugin(struct plugin *out, struct kiln_error *err)
         kiln_fail(err, KILN_E_JIT_COMPILER,
                   "PTX compiler: found %s, this driver was built for %s",
                   p.identity(), driver_codegen());
-        dlclose(p.library);
+        dlclose(p.handle);
         return KILN_E_JIT_COMPILER;
     }
     *out = p;
@@ -97,7 +97,7 @@ static enum kiln_status get_plugin(struct plugin *out, struct kiln_error *err)
     enum kiln_status st = KILN_OK;
 
     pthread_mutex_lock(&plugin_lock);
-    if (!plugin.library)
+    if (!plugin.handle)
         st = open_plugin(&plugin, err);
     *out = plugin;
     pthread_mutex_unlock(&plugin_lock);

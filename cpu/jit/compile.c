@@ -150,23 +150,6 @@ static enum kiln_status describe(struct job *j, const struct layout_kernel *k,
 
 /* --- one kernel --- */
 
-static enum kiln_status analyse(struct graph *g, struct kiln_error *err)
-{
-    enum kiln_status st = graph_build(g, err);
-
-    if (!st)
-        st = graph_loops(g, err);
-    if (!st)
-        st = graph_ssa(g, err);
-    if (!st)
-        st = graph_shape(g, err);
-    if (!st)
-        st = graph_schedule(g, err);
-    if (!st)
-        st = graph_alike(g, err);
-    return st;
-}
-
 static enum kiln_status compile_kernel(struct job *j, size_t index,
                                        struct kiln_error *err)
 {
@@ -185,7 +168,7 @@ static enum kiln_status compile_kernel(struct job *j, size_t index,
         if (v && v >= info->variant_count)
             break;
         g.rows = v == 0 && reads_tid(k->func);
-        st = analyse(&g, err);
+        st = graph_analyse(&g, err);
         if (!st && v == 0)
             st = describe(j, k, g.has_barrier, info, err);
         if (!st)

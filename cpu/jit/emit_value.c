@@ -67,17 +67,10 @@ static int is_undefined(const struct graph_value *v)
     return v->insn == GRAPH_NONE && v->phi == GRAPH_NONE;
 }
 
-static LLVMTypeRef slot_type(struct emit *e, const struct emit_slot *s,
-                             unsigned c)
-{
-    (void)e;
-    return LLVMGetAllocatedType(s->at[c]);
-}
-
 static LLVMValueRef load_slot(struct emit *e, const struct emit_slot *s,
                               unsigned c)
 {
-    return LLVMBuildLoad2(e->l.b, slot_type(e, s, c), s->at[c], "");
+    return LLVMBuildLoad2(e->l.b, LLVMGetAllocatedType(s->at[c]), s->at[c], "");
 }
 
 LLVMValueRef emit_base(struct emit *e, int value, unsigned c)
@@ -354,10 +347,8 @@ LLVMValueRef emit_operand_any(struct emit *e, const struct graph_insn *insn,
         LLVMTypeRef types[] = {e->i32};
         LLVMValueRef args[] = {emit_mask_bits(e, e->mask[c]),
                                LLVMConstInt(e->i1, 0, 0)};
-        unsigned lanes = e->l.lanes;
 
         lane = lower_intrinsic(&e->l, "llvm.cttz", types, 1, args, 2);
-        e->l.lanes = lanes;
         lane = LLVMBuildAnd(e->l.b, lane, emit_const(e, 32, e->lanes - 1), "");
         x = LLVMBuildExtractElement(e->l.b, v, lane, "");
         if (LLVMTypeOf(x) != i)

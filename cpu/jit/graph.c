@@ -367,3 +367,20 @@ int graph_in_loop(const struct graph *g, int block, int loop)
             return 1;
     return 0;
 }
+
+enum kiln_status graph_analyse(struct graph *g, struct kiln_error *err)
+{
+    enum kiln_status st = graph_build(g, err);
+
+    if (!st)
+        st = graph_loops(g, err);
+    if (!st)
+        st = graph_ssa(g, err);
+    if (!st)
+        st = graph_shape(g, err);
+    if (!st)
+        st = graph_schedule(g, err);
+    if (!st)
+        st = graph_alike(g, err);
+    return st;
+}

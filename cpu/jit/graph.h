@@ -139,9 +139,11 @@ struct graph {
     int has_yield;
 };
 
+/* All passes in their order. */
+enum kiln_status graph_analyse(struct graph *g, struct kiln_error *err);
+
 /* Each pass: KILN_OK, E_MEMORY, or E_NOT_SUPPORTED with the line. */
 enum kiln_status graph_build(struct graph *g, struct kiln_error *err);
-enum kiln_status graph_analyse(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_loops(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_ssa(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_shape(struct graph *g, struct kiln_error *err);

@@ -225,24 +225,14 @@ static enum kiln_status explain(const struct compile_request *r,
 {
     struct compile_result plain = {0};
     enum kiln_status st;
-    int code = 0, useful;
+    int code = 0;
 
     if (!strstr(buffer_str(&result->log), SYMBOLS_FILE ":"))
         return diagnose_source(r->name, result->compiler,
                                buffer_str(&result->log), err);
     st = attempt(r, 0, o, w, &plain, &code, err);
-    if (!st && !code) {
-        st = diagnose_names(r, &plain.bytes, buffer_str(&result->log), &useful,
-                            err);
-        if (!useful)
-            buffer_fini(&result->log);
-    } else if (!st) {
-        buffer_fini(&result->log);
-        result->log = plain.log;
-        memset(&plain.log, 0, sizeof plain.log);
-        st = diagnose_source(r->name, result->compiler,
-                             buffer_str(&result->log), err);
-    }
+    if (!st)
+        st = diagnose_plain(r, &plain, !code, result, err);
     compile_result_fini(&plain);
     return st;
 }

@@ -126,3 +126,25 @@ enum kiln_status diagnose_names(const struct compile_request *request,
     arena_fini(&arena);
     return st;
 }
+
+enum kiln_status diagnose_plain(const struct compile_request *request,
+                                struct compile_result *plain, int passed,
+                                struct compile_result *result,
+                                struct kiln_error *err)
+{
+    enum kiln_status st;
+    int useful;
+
+    if (!passed) {
+        buffer_fini(&result->log);
+        result->log = plain->log;
+        memset(&plain->log, 0, sizeof plain->log);
+        return diagnose_source(request->name, result->compiler,
+                               buffer_str(&result->log), err);
+    }
+    st = diagnose_names(request, &plain->bytes, buffer_str(&result->log),
+                        &useful, err);
+    if (!useful)
+        buffer_fini(&result->log);
+    return st;
+}

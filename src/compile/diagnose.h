@@ -20,4 +20,12 @@ enum kiln_status diagnose_names(const struct compile_request *request,
                                 const struct buffer *ptx, const char *log,
                                 int *useful, struct kiln_error *err);
 
+/* The same source was compiled again without the names wanted (plain): when
+ * that passed, a name is wrong, else the source is. result->log is left with
+ * what tells a person most; plain may lose its log to it. */
+enum kiln_status diagnose_plain(const struct compile_request *request,
+                                struct compile_result *plain, int passed,
+                                struct compile_result *result,
+                                struct kiln_error *err);
+
 #endif

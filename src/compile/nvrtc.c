@@ -210,7 +210,6 @@ static enum kiln_status explain(const struct nvrtc *n, const struct plan *p,
     const struct compile_request *r = &p->request;
     struct compile_result plain = {.kind = COMPILE_PTX};
     enum kiln_status st;
-    int useful;
 
     if (rc == OUT_OF_MEMORY)
         return kiln_fail(err, KILN_E_MEMORY, "%s: NVRTC ran out of memory",
@@ -225,18 +224,8 @@ static enum kiln_status explain(const struct nvrtc *n, const struct plan *p,
         return diagnose_source(r->name, result->compiler,
                                buffer_str(&result->log), err);
     st = attempt(n, p, text, o, 0, &plain, &rc, err);
-    if (!st && rc == OK) {
-        st = diagnose_names(r, &plain.bytes, buffer_str(&result->log), &useful,
-                            err);
-        if (!useful)
-            buffer_fini(&result->log);
-    } else if (!st) {
-        buffer_fini(&result->log);
-        result->log = plain.log;
-        memset(&plain.log, 0, sizeof plain.log);
-        st = diagnose_source(r->name, result->compiler,
-                             buffer_str(&result->log), err);
-    }
+    if (!st)
+        st = diagnose_plain(r, &plain, rc == OK, result, err);
     compile_result_fini(&plain);
     return st;
 }

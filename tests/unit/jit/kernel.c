@@ -21,23 +21,6 @@ static const char head[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                            ".reg .b64 %rd<40>;\n.reg .f32 %f<20>;\n"
                            ".shared .align 4 .b8 sh[4096];\n";
 
-static enum kiln_status analyse(struct graph *g, struct kiln_error *err)
-{
-    enum kiln_status st = graph_build(g, err);
-
-    if (!st)
-        st = graph_loops(g, err);
-    if (!st)
-        st = graph_ssa(g, err);
-    if (!st)
-        st = graph_shape(g, err);
-    if (!st)
-        st = graph_schedule(g, err);
-    if (!st)
-        st = graph_alike(g, err);
-    return st;
-}
-
 void kernel_init(struct kernel *k, const char *body, int rows)
 {
     size_t size = sizeof head + strlen(body) + 8;
@@ -68,7 +51,7 @@ void kernel_init(struct kernel *k, const char *body, int rows)
                               .func = module->funcs[0],
                               .rows = rows,
                               .lanes = 16};
-    k->status = analyse(&k->graph, &k->err);
+    k->status = graph_analyse(&k->graph, &k->err);
 }
 
 void kernel_fini(struct kernel *k)
