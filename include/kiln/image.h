@@ -140,11 +140,6 @@ void kiln_symbols_free(struct kiln_symbols *symbols);
 
 /* ---- the load walk ---------------------------------------------------- */
 
-enum kiln_policy {
-    KILN_POLICY_BEST = 0,  /* the best image that works */
-    KILN_POLICY_DRIVER = 1 /* what NVIDIA's driver does, quirks included */
-};
-
 struct kiln_target {
     size_t size;
     enum kiln_device_kind kind;
@@ -154,7 +149,14 @@ struct kiln_target {
     int force_ptx;    /* CUDA_FORCE_PTX_JIT */
     int disable_jit;  /* CUDA_DISABLE_PTX_JIT */
     unsigned jit_for; /* CU_JIT_TARGET; 0: the device */
+    int prefer_ptx;   /* CU_JIT_FALLBACK_STRATEGY is CU_PREFER_PTX */
+    uint64_t memory;  /* bytes of the device; 0: not known */
 };
+
+/* The target that an open device is, with the switches of the environment. */
+enum kiln_status kiln_get_target(const struct kiln *kiln,
+                                 struct kiln_target *target,
+                                 struct kiln_error *err);
 
 struct kiln_walk; /* one container put to one device */
 
@@ -167,6 +169,9 @@ void kiln_walk_free(struct kiln_walk *walk);
 /* KILN_OK, or the status of the load that fails. */
 enum kiln_status kiln_walk_status(const struct kiln_walk *walk);
 const char *kiln_walk_text(const struct kiln_walk *walk);
+/* What will happen, in a sentence: "this load will be compiled by the driver:
+ * no cubin for sm_90, PTX 7.0 for compute_70". Lives as long as the walk. */
+const char *kiln_walk_prediction(const struct kiln_walk *walk);
 /* The index of the entry in the file, or -1. */
 long kiln_walk_chosen(const struct kiln_walk *walk);
 
@@ -176,9 +181,11 @@ struct kiln_verdict {
     int rank;     /* 1: taken; above: usable, this far down; 0: unusable */
     const char *reason; /* "taken", "ptx-too-new", ... */
     const char *text;   /* fact found and fact needed */
-    const char *stage;  /* "container", "choice", "version", "jit" */
-    const char *cost;   /* of the one that is taken; "" */
-    const char *fix;    /* what would help one that is not; "" */
+    const char *stage; /* "container", "choice", "version", "jit", "relocate" */
+    const char *cost;  /* of the one that is taken; "" */
+    const char *fix;   /* what would help one that is not; "" */
+    int unverified;    /* rests on NVIDIA's compatibility manual alone, seen
+                        * on no device: lower minor, family, integrated */
 };
 
 size_t kiln_walk_count(const struct kiln_walk *walk);
@@ -191,7 +198,9 @@ enum kiln_status kiln_walk_verdict(const struct kiln_walk *walk, size_t index,
 /* Loads from the container (index; -1: the first that has an image for the
  * device and, where kernel is not NULL, defines it) by KILN_POLICY_BEST: each
  * image is checked, the best goes to the driver by itself, and the next one
- * where it fails. What was passed over is the text of the stage "walk". */
+ * where it fails. What was passed over is the text of the stage "walk".
+ * With KILN_POLICY_DRIVER in the options the image that NVIDIA's driver would
+ * choose goes to the driver, unchecked, and no other. */
 enum kiln_status kiln_file_load(struct kiln *kiln, const struct kiln_file *file,
                                 long container, const char *kernel,
                                 const struct kiln_load_options *options,

@@ -147,18 +147,35 @@ struct kiln_jit_option {
     int value;
 };
 
+enum kiln_policy {
+    KILN_POLICY_BEST = 0,  /* the best image that works */
+    KILN_POLICY_DRIVER = 1 /* what NVIDIA's driver does, quirks included */
+};
+
 struct kiln_load_options {
     size_t size;
     const struct kiln_jit_option *jit;
     size_t jit_count;
+    enum kiln_policy policy;
 };
 
 /* The names that kiln_jit_option takes, from 0 up; NULL past the last. */
 const char *kiln_jit_key(size_t index);
 
+/* By KILN_POLICY_BEST the image is read first, and refused with a sentence
+ * where it is damaged or not for this device and driver, before the driver
+ * sees it; a JIT option "target" that the device could not run the result of
+ * is left out. By KILN_POLICY_DRIVER the driver gets what there is. */
 enum kiln_status kiln_load(struct kiln *kiln, const struct kiln_image *image,
                            const struct kiln_load_options *options,
                            struct kiln_library **out, struct kiln_error *err);
+/* What kiln_load would do, as a sentence of `size` bytes at most: "this load
+ * will be compiled by the driver: no cubin for sm_90, PTX 7.0 for compute_70".
+ * KILN_OK, or the status of the load that would fail. What only a compiler
+ * sees (a wrong instruction) is not foreseen. */
+enum kiln_status kiln_predict(struct kiln *kiln, const struct kiln_image *image,
+                              const struct kiln_load_options *options,
+                              char *text, size_t size, struct kiln_error *err);
 /* Refused with KILN_E_NOT_READY while the library's work is running only by
  * the driver waiting for it: a free waits. */
 void kiln_library_free(struct kiln_library *library);

@@ -41,7 +41,8 @@ struct reading {
     size_t variable_count;
     uint32_t sm;
     uint32_t abi;
-    uint64_t budget; /* bytes that may still be gone through */
+    uint64_t globals; /* bytes of the sections of global variables */
+    uint64_t budget;  /* bytes that may still be gone through */
 };
 
 /* Sections and names of a hostile file may all lie on the same bytes: the
@@ -426,6 +427,8 @@ static enum kiln_status read_sections(struct reading *r, struct kiln_error *err)
         }
         if (st)
             return st;
+        if (after(s.name, ".nv.global") && s.size < UINT64_MAX - r->globals)
+            r->globals += s.size;
         if (!strcmp(s.name, ".nv.info")) {
             read_common_info(r, &s);
         } else if ((name = after(s.name, ".nv.info."))) {
@@ -524,6 +527,7 @@ enum kiln_status cubin_read(const void *bytes, size_t size, struct arena *arena,
     cubin.kernel_count = r.count;
     cubin.variables = r.variables;
     cubin.variable_count = r.variable_count;
+    cubin.global_bytes = r.globals;
     *out = cubin;
     return KILN_OK;
 }

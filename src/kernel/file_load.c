@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/env.h"
 #include "kernel/file_walk.h"
 #include "kernel/image.h"
+#include "kernel/image_walk.h"
 
 struct loading {
     struct kiln *kiln;
     const struct kiln_file *file;
     const char *kernel;
-    const struct kiln_load_options *options;
+    const struct kiln_load_options *options; /* ours, whole */
     struct kiln_walk *walk;
     struct buffer report;
 };
@@ -81,7 +81,8 @@ static enum kiln_status try_one(struct loading *l, size_t i,
         make_image(l, l->walk->first + i, &l->walk->images[i], &image, err);
 
     if (!st)
-        st = kiln_load(l->kiln, image, l->options, &library, err);
+        st = image_load(l->kiln, image, l->options,
+                        l->walk->result.target_ignored, &library, err);
     if (!st && l->kernel)
         st = kiln_find_kernel(library, l->kernel, &kernel, err);
     kiln_image_free(image);
@@ -98,6 +99,7 @@ static int may_fall_back(enum kiln_status st)
 {
     switch (st) {
     case KILN_E_IMAGE:
+    case KILN_E_MEMORY:
     case KILN_E_FORMAT:
     case KILN_E_NO_BINARY:
     case KILN_E_PTX:
@@ -114,6 +116,30 @@ static int may_fall_back(enum kiln_status st)
     }
 }
 
+/* Refusals that somebody who packed the file would want to know of. */
+static int worth_saying(enum walk_reason reason)
+{
+    return reason == WALK_DAMAGED || reason == WALK_PTX_TOO_NEW ||
+           reason == WALK_FORCED_PTX || reason == WALK_JIT_OFF ||
+           reason == WALK_TOO_LARGE;
+}
+
+/* Policy driver: its choice, whatever becomes of it. */
+static enum kiln_status chosen_alone(struct loading *l,
+                                     struct kiln_library **out,
+                                     struct kiln_error *err)
+{
+    const struct walk_result *r = &l->walk->result;
+    enum kiln_status st;
+
+    if (r->chosen < 0)
+        return kiln_fail(err, r->status, "%s: %s", l->file->name, r->text);
+    st = try_one(l, (size_t)r->chosen, out, err);
+    if (!st)
+        say(l, (size_t)r->chosen, "taken");
+    return st;
+}
+
 static enum kiln_status by_rank(struct loading *l, struct kiln_library **out,
                                 struct kiln_error *err)
 {
@@ -122,9 +148,14 @@ static enum kiln_status by_rank(struct loading *l, struct kiln_library **out,
 
     /* What is damaged was better than nothing to whoever packed it. */
     for (size_t i = 0; i < w->count; i++)
-        if (w->verdicts[i].reason == WALK_DAMAGED ||
-            w->verdicts[i].reason == WALK_PTX_TOO_NEW)
+        if (worth_saying(w->verdicts[i].reason))
             passed_over(l, i, w->verdicts[i].text);
+    if (w->result.target_ignored)
+        buffer_printf(&l->report,
+                      "%sCU_JIT_TARGET %u left out: sm_%u does not run its "
+                      "code",
+                      l->report.size ? "; " : "", w->target.jit_for,
+                      w->target.sm);
     for (int rank = 1; rank <= 16; rank++)
         for (size_t i = 0; i < w->count; i++) {
             if (w->verdicts[i].rank != rank)
@@ -163,7 +194,8 @@ static enum kiln_status one_container(struct loading *l, size_t container,
 
     if (st)
         return st;
-    st = by_rank(l, out, err);
+    st = target->policy == KILN_POLICY_DRIVER ? chosen_alone(l, out, err)
+                                              : by_rank(l, out, err);
     if (st && *damage && !l->walk->count)
         st = kiln_fail(err, KILN_E_IMAGE, "%s: %s", l->file->name, damage);
     if (*damage)
@@ -179,17 +211,10 @@ enum kiln_status kiln_file_load(struct kiln *kiln, const struct kiln_file *file,
                                 struct kiln_library **out,
                                 struct kiln_error *err)
 {
+    struct kiln_load_options o;
     struct loading l = {
-        .kiln = kiln, .file = file, .kernel = kernel, .options = options};
-    struct kiln_target target = {
-        .size = sizeof target,
-        .kind = kiln->driver.kind == DRIVER_NVIDIA ? KILN_DEVICE_NVIDIA
-                                                   : KILN_DEVICE_CPU,
-        .sm = (unsigned)(kiln->device.major * 10 + kiln->device.minor),
-        .driver_version = kiln->driver.version,
-        .policy = KILN_POLICY_BEST,
-        .force_ptx = env_flag("CUDA_FORCE_PTX_JIT"),
-        .disable_jit = env_flag("CUDA_DISABLE_PTX_JIT")};
+        .kiln = kiln, .file = file, .kernel = kernel, .options = &o};
+    struct kiln_target target;
     size_t from = container < 0 ? 0 : (size_t)container;
     size_t to = container < 0 ? file->container_count : from + 1;
     struct kiln_error first = {0}, now = {0};
@@ -198,6 +223,8 @@ enum kiln_status kiln_file_load(struct kiln *kiln, const struct kiln_file *file,
     if (to > file->container_count)
         return kiln_fail(err, KILN_E_INVALID, "%s: container %ld of %zu",
                          file->name, container, file->container_count);
+    OPTIONS_READ(o, options);
+    image_walk_target(kiln, &o, &target);
     stage_begin(&stage, &kiln->timeline, "walk");
     for (size_t i = from; i < to; i++) {
         now.status = one_container(&l, i, &target, out, &now);

@@ -10,61 +10,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "image/cubin.h"
-#include "image/ptx_header.h"
+#include "kernel/image_walk.h"
 
 static const char *note(struct kiln_walk *w, const struct kiln_error *err)
 {
     return arena_strndup(&w->arena, err->text, strlen(err->text));
-}
-
-static void describe_ptx(struct kiln_walk *w, const struct buffer *plain,
-                         struct walk_image *image)
-{
-    struct kiln_error err = {0};
-    struct ptx_header header;
-
-    if (ptx_header_read(plain->bytes, plain->size, &header, &err) ||
-        (w->target.policy == KILN_POLICY_BEST &&
-         ptx_text_check(plain->bytes, plain->size, &err))) {
-        image->defect = WALK_NOT_PTX;
-        image->note = note(w, &err);
-        return;
-    }
-    image->text_sm = header.sm;
-    image->text_variant = header.variant;
-    image->ptx_major = header.major;
-    image->ptx_minor = header.minor;
-    if (image->raw) {
-        image->sm = header.sm;
-        image->variant = header.variant;
-    }
-}
-
-static void describe_cubin(struct kiln_walk *w, const struct buffer *plain,
-                           struct walk_image *image)
-{
-    struct kiln_error err = {0};
-    struct arena arena = {0};
-    struct cubin cubin;
-    /* Policy driver is about what a driver notices by itself. */
-    enum kiln_status st =
-        w->target.policy == KILN_POLICY_BEST
-            ? cubin_check(plain->bytes, plain->size, &arena, &cubin, &err)
-            : cubin_read(plain->bytes, plain->size, &arena, &cubin, &err);
-
-    if (st) {
-        image->defect = WALK_NOT_ELF;
-        image->note = note(w, &err);
-    } else {
-        image->text_sm = cubin.sm;
-        image->text_variant = cubin.variant;
-        if (image->raw) {
-            image->sm = cubin.sm;
-            image->variant = cubin.variant;
-        }
-    }
-    arena_fini(&arena);
 }
 
 static void describe(struct kiln_walk *w, const struct kiln_file *file,
@@ -91,20 +41,11 @@ static void describe(struct kiln_walk *w, const struct kiln_file *file,
     if (file_unpack(file, index, 0, &plain, &err)) {
         image->defect = WALK_NOT_UNPACKED;
         image->note = note(w, &err);
-    } else if (image->kind == WALK_PTX) {
-        describe_ptx(w, &plain, image);
     } else {
-        describe_cubin(w, &plain, image);
+        image_walk_describe(&w->arena, w->target.policy, plain.bytes,
+                            plain.size, image);
     }
     buffer_fini(&plain);
-}
-
-static struct walk_device device_of(const struct kiln_target *t)
-{
-    return (struct walk_device){
-        .isa = t->kind == KILN_DEVICE_CPU ? WALK_ISA_HOST : WALK_ISA_SASS,
-        .sm = t->sm,
-        .driver_version = t->driver_version};
 }
 
 static enum kiln_status room(struct kiln_walk *w, struct kiln_error *err)
@@ -144,13 +85,11 @@ enum kiln_status kiln_walk_new(const struct kiln_file *file, size_t container,
     }
     for (size_t i = 0; i < w->count; i++)
         describe(w, file, w->first + i, &w->images[i]);
-    device = device_of(&t);
-    options = (struct walk_options){
-        .policy = t.policy == KILN_POLICY_DRIVER ? WALK_DRIVER : WALK_BEST,
-        .force_ptx = t.force_ptx,
-        .disable_jit = t.disable_jit,
-        .target = t.jit_for};
+    device = image_walk_device(&t);
+    options = image_walk_options(&t);
     walk(w->images, w->count, &device, &options, w->verdicts, &w->result);
+    walk_predict(w->images, w->count, &device, &options, w->verdicts,
+                 &w->result, w->prediction, sizeof w->prediction);
     *out = w;
     return KILN_OK;
 }
@@ -171,6 +110,11 @@ enum kiln_status kiln_walk_status(const struct kiln_walk *walk)
 const char *kiln_walk_text(const struct kiln_walk *walk)
 {
     return walk->result.text;
+}
+
+const char *kiln_walk_prediction(const struct kiln_walk *walk)
+{
+    return walk->prediction;
 }
 
 long kiln_walk_chosen(const struct kiln_walk *walk)
@@ -196,6 +140,8 @@ static const char *stage_of(enum walk_reason reason)
     case WALK_JIT_OFF:
     case WALK_NO_JIT:
         return "jit";
+    case WALK_TOO_LARGE:
+        return "relocate";
     default:
         return "choice";
     }
@@ -269,6 +215,10 @@ static const char *fix_of(struct kiln_walk *w, const struct walk_image *image,
     case WALK_MISLABELLED:
         text = "label it with the target that its own header names";
         break;
+    case WALK_TOO_LARGE:
+        text = "allocate what is large at run time, or take a device with "
+               "more memory";
+        break;
     case WALK_TAKEN:
     case WALK_LESS:
     default:
@@ -300,7 +250,8 @@ enum kiln_status kiln_walk_verdict(const struct kiln_walk *walk, size_t index,
                     ? cost_of(w, &w->images[index],
                               &w->file->entries[w->first + index].shown)
                     : "",
-        .fix = fix_of(w, &w->images[index], v->reason)};
+        .fix = fix_of(w, &w->images[index], v->reason),
+        .unverified = v->unverified};
     FILE_GIVE(verdict, out);
     return KILN_OK;
 }

@@ -17,6 +17,7 @@ struct kiln_walk {
     struct walk_image *images;
     struct walk_verdict *verdicts;
     struct walk_result result;
+    char prediction[300];
 };
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "kernel/handle.h"
+#include "kernel/image_walk.h"
 
 enum { LOG_SIZE = 16384, JIT_MAX = 32, LOG_OPTIONS = 4 };
 
@@ -40,9 +41,9 @@ static void jit_add(struct jit *j, CUjit_option option, uintptr_t value)
     j->count++;
 }
 
-static enum kiln_status jit_init(struct jit *j,
+static enum kiln_status jit_read(struct jit *j,
                                  const struct kiln_load_options *o,
-                                 struct kiln_error *err)
+                                 int without_target, struct kiln_error *err)
 {
     memset(j, 0, sizeof *j);
     if (o->jit_count > JIT_MAX)
@@ -64,8 +65,21 @@ static enum kiln_status jit_init(struct jit *j,
                              "JIT option %s=%d: %d to %d expected",
                              o->jit[i].key, o->jit[i].value, jit_keys[k].least,
                              jit_keys[k].most);
+        if (without_target && jit_keys[k].option == CU_JIT_TARGET)
+            continue;
         jit_add(j, jit_keys[k].option, (uintptr_t)(intptr_t)o->jit[i].value);
     }
+    return KILN_OK;
+}
+
+static enum kiln_status jit_init(struct jit *j,
+                                 const struct kiln_load_options *o,
+                                 int without_target, struct kiln_error *err)
+{
+    enum kiln_status st = jit_read(j, o, without_target, err);
+
+    if (st)
+        return st;
     j->info = kiln_zalloc(LOG_SIZE);
     j->error = kiln_zalloc(LOG_SIZE);
     if (!j->info || !j->error)
@@ -145,11 +159,11 @@ static enum kiln_status load(struct kiln_library *l, struct jit *j,
     return st;
 }
 
-enum kiln_status kiln_load(struct kiln *kiln, const struct kiln_image *image,
-                           const struct kiln_load_options *options,
-                           struct kiln_library **out, struct kiln_error *err)
+enum kiln_status image_load(struct kiln *kiln, const struct kiln_image *image,
+                            const struct kiln_load_options *options,
+                            int without_target, struct kiln_library **out,
+                            struct kiln_error *err)
 {
-    struct kiln_load_options o;
     struct driver_scope scope = {0};
     struct driver_cache_counts before = {.warned = cache_warned(0)};
     struct stage stage;
@@ -157,10 +171,9 @@ enum kiln_status kiln_load(struct kiln *kiln, const struct kiln_image *image,
     struct kiln_library *l = kiln_zalloc(sizeof *l);
     enum kiln_status st;
 
-    OPTIONS_READ(o, options);
     driver_cache_counts(&kiln->driver, &before);
     stage_begin(&stage, &kiln->timeline, "load");
-    st = jit_init(&jit, &o, err);
+    st = jit_init(&jit, options, without_target, err);
     if (st)
         goto out;
     if (l)
@@ -176,9 +189,12 @@ enum kiln_status kiln_load(struct kiln *kiln, const struct kiln_image *image,
     stage.record.cache = cache_state(kiln, &before);
     if (st)
         goto out;
-    stage_text(&stage, "%s, %zu bytes",
+    stage_text(&stage, "%s, %zu bytes%s",
                image->kind == KILN_IMAGE_PTX ? "PTX" : "machine code",
-               image->size);
+               image->size,
+               without_target ? "; CU_JIT_TARGET left out, the device does "
+                                "not run its code"
+                              : "");
     *out = l;
     l = NULL;
 out:
@@ -186,6 +202,48 @@ out:
     stage_end(&stage);
     jit_fini(&jit);
     kiln_library_free(l);
+    return st;
+}
+
+/* What the walk refuses, as the driver would have: with its own result. */
+static enum kiln_status refuse(struct kiln *kiln,
+                               const struct kiln_image *image,
+                               const struct walk_result *result,
+                               struct kiln_error *err)
+{
+    CUresult code = (CUresult)kiln_status_cuda(result->status);
+    const char *name = NULL;
+
+    if (kiln->driver.cuGetErrorName(code, &name) || !name)
+        name = "unknown error";
+    return kiln_fail(
+        err, result->status, "load of %s (%s, for %s): %s (%d): %s",
+        image->name ? image->name : "an image",
+        image->kind == KILN_IMAGE_PTX ? "PTX" : "machine code",
+        image->target ? image->target : "?", name, (int)code, result->text);
+}
+
+enum kiln_status kiln_load(struct kiln *kiln, const struct kiln_image *image,
+                           const struct kiln_load_options *options,
+                           struct kiln_library **out, struct kiln_error *err)
+{
+    struct kiln_load_options o;
+    struct image_walk w;
+    struct jit jit;
+    enum kiln_status st;
+
+    OPTIONS_READ(o, options);
+    if (o.policy == KILN_POLICY_DRIVER)
+        return image_load(kiln, image, &o, 0, out, err);
+    /* As the driver does: options before the image. */
+    st = jit_read(&jit, &o, 0, err);
+    if (st)
+        return st;
+    image_walk(kiln, image, &o, &w);
+    st = w.result.status
+             ? refuse(kiln, image, &w.result, err)
+             : image_load(kiln, image, &o, w.result.target_ignored, out, err);
+    arena_fini(&w.arena);
     return st;
 }
 

@@ -22,6 +22,7 @@ static const char *const names[WALK_REASON_COUNT] = {
     [WALK_DAMAGED] = "damaged",
     [WALK_MISLABELLED] = "mislabelled",
     [WALK_OBJECT_UNFIT] = "object-unfit",
+    [WALK_TOO_LARGE] = "too-large",
 };
 
 const char *walk_reason_name(enum walk_reason reason)
@@ -157,8 +158,75 @@ void walk_explain(const struct walk_query *q, const struct walk_image *image,
         snprintf(text, size, "%s",
                  *note ? note : "made for another processor or build");
         break;
+    case WALK_TOO_LARGE:
+        snprintf(text, size,
+                 "its global variables take %llu bytes, the device has %llu",
+                 (unsigned long long)image->global_bytes,
+                 (unsigned long long)q->device->memory);
+        break;
     default:
         snprintf(text, size, "unknown");
         break;
     }
+}
+
+/* Why the image that is taken has to be compiled. */
+static void why_compiled(const struct walk_image *images, size_t count,
+                         const struct walk_device *device,
+                         const struct walk_verdict *verdicts, uint32_t target,
+                         char *text, size_t size)
+{
+    if (device->isa == WALK_ISA_HOST) {
+        snprintf(text, size, "the device is the CPU");
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (images[i].kind != WALK_CUBIN)
+            continue;
+        if (verdicts[i].reason == WALK_FORCED_PTX) {
+            snprintf(text, size, "CUDA_FORCE_PTX_JIT is set");
+            return;
+        }
+        if (verdicts[i].reason == WALK_DAMAGED && images[i].sm == target) {
+            snprintf(text, size, "the cubin for sm_%u is damaged", target);
+            return;
+        }
+    }
+    snprintf(text, size, "no cubin for sm_%u", target);
+}
+
+void walk_predict(const struct walk_image *images, size_t count,
+                  const struct walk_device *device,
+                  const struct walk_options *options,
+                  const struct walk_verdict *verdicts,
+                  const struct walk_result *result, char *text, size_t size)
+{
+    uint32_t target = options->target && !result->target_ignored
+                          ? options->target
+                          : device->sm;
+    char why[64];
+    int n;
+
+    if (result->status || result->chosen < 0) {
+        n = snprintf(text, size, "this load will fail: %s", result->text);
+    } else if (result->compiles) {
+        const struct walk_image *image = &images[result->chosen];
+        int own = image->text_sm != 0;
+        char letter[2] = {own ? image->text_variant : image->variant, 0};
+
+        why_compiled(images, count, device, verdicts, target, why, sizeof why);
+        n = snprintf(text, size,
+                     "this load will be compiled by the driver: %s, PTX %u.%u "
+                     "for compute_%u%s",
+                     why, image->ptx_major, image->ptx_minor,
+                     own ? image->text_sm : image->sm, letter);
+    } else {
+        walk_describe(&images[result->chosen], why, sizeof why);
+        n = snprintf(text, size, "this load will copy %s: nothing is compiled",
+                     why);
+    }
+    if (result->target_ignored && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n,
+                 "; CU_JIT_TARGET %u is left out, sm_%u does not run its code",
+                 options->target, device->sm);
 }

@@ -23,6 +23,13 @@ const struct walk_release *walk_release_of(int driver_version)
     return NULL;
 }
 
+int walk_release_is_known(int driver_version)
+{
+    int cuda = driver_version / 1000 * 100 + driver_version % 1000 / 10;
+
+    return cuda <= releases[COUNT - 1].cuda;
+}
+
 const struct walk_release *walk_release_for_ptx(unsigned major, unsigned minor)
 {
     for (int i = 0; i < COUNT; i++)

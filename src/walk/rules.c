@@ -66,13 +66,35 @@ int walk_too_new(const struct walk_query *q, const struct walk_image *image)
             image->ptx_minor > q->ptx_minor);
 }
 
+int walk_unverified(const struct walk_query *q, const struct walk_image *image)
+{
+    if (q->device->isa != WALK_ISA_SASS)
+        return 0;
+    if (image->kind == WALK_PTX)
+        return image->variant == 'f' && q->target >= 100;
+    if (image->kind != WALK_CUBIN || image->defect != WALK_SOUND)
+        return 0;
+    return (image->variant == 'f' && q->target >= 100) ||
+           (image->sm != q->target && image->sm / 10 == q->target / 10);
+}
+
+static int too_large(const struct walk_query *q, const struct walk_image *image)
+{
+    return q->device->memory && image->global_bytes > q->device->memory;
+}
+
+/* What goes before what: code for this very number, code for a lower one,
+ * PTX; code for a lower one last where the caller prefers PTX to it (by the
+ * manual). */
+enum { TIER_LAST, TIER_PTX, TIER_NEAR, TIER_EXACT };
+
 /* A higher number before a lower one, then "a", then "f", then plain. Where
  * the number is not the one looked for, the letter does not count. */
-static uint64_t score_of(int native, uint32_t sm, char variant, uint32_t target)
+static uint64_t score_of(int tier, uint32_t sm, char variant, uint32_t target)
 {
     uint64_t letter = variant == 'a' ? 2 : variant == 'f' ? 1 : 0;
 
-    return (uint64_t)native << 56 | (uint64_t)(sm & 0xffffff) << 32 |
+    return (uint64_t)tier << 56 | (uint64_t)(sm & 0xffffff) << 32 |
            (sm == target ? letter << 24 : 0);
 }
 
@@ -82,7 +104,7 @@ static enum walk_reason driver_ptx(const struct walk_query *q,
                                    const struct walk_image *image,
                                    uint64_t *score, int *last)
 {
-    *score = score_of(0, image->sm, image->variant, q->target);
+    *score = score_of(TIER_PTX, image->sm, image->variant, q->target);
     if (image->raw)
         return WALK_LESS; /* whatever it is, it is given to the JIT */
     if (image->sm > q->target)
@@ -105,7 +127,7 @@ static enum walk_reason driver_native(const struct walk_query *q,
             return WALK_OTHER_ISA;
         if (!image->object_fits)
             return WALK_OBJECT_UNFIT;
-        *score = score_of(1, 0, 0, q->target);
+        *score = score_of(TIER_EXACT, 0, 0, q->target);
         return !image->raw && q->options->force_ptx ? WALK_FORCED_PTX
                                                     : WALK_LESS;
     }
@@ -113,7 +135,10 @@ static enum walk_reason driver_native(const struct walk_query *q,
         return WALK_OTHER_ISA;
     if (!image->raw && q->options->force_ptx)
         return WALK_FORCED_PTX;
-    *score = score_of(1, image->sm, image->variant, q->target);
+    *score = score_of(image->sm == q->target   ? TIER_EXACT
+                      : q->options->prefer_ptx ? TIER_LAST
+                                               : TIER_NEAR,
+                      image->sm, image->variant, q->target);
     return walk_code_fits(image->sm, image->variant, q->target,
                           q->device->integrated);
 }
@@ -132,13 +157,15 @@ static enum walk_reason best_ptx(const struct walk_query *q,
         return WALK_DAMAGED;
     if (reason != WALK_LESS)
         return reason;
+    if (too_large(q, image))
+        return WALK_TOO_LARGE;
     if (walk_too_new(q, image))
         return WALK_PTX_TOO_NEW;
     if (q->options->disable_jit)
         return WALK_JIT_OFF;
     if (q->options->no_compiler)
         return WALK_NO_JIT;
-    *score = score_of(0, sm, variant, q->target) |
+    *score = score_of(TIER_PTX, sm, variant, q->target) |
              (uint64_t)(image->ptx_major & 0xfff) << 12 |
              (image->ptx_minor & 0xfff);
     return WALK_LESS;
@@ -149,6 +176,7 @@ static enum walk_reason best_native(const struct walk_query *q,
                                     uint64_t *score)
 {
     struct walk_image own = *image;
+    enum walk_reason reason;
 
     if (image->defect != WALK_SOUND)
         return WALK_DAMAGED;
@@ -158,7 +186,8 @@ static enum walk_reason best_native(const struct walk_query *q,
         if (image->text_variant || image->text_sm != image->sm)
             own.variant = image->text_variant;
     }
-    return driver_native(q, &own, score);
+    reason = driver_native(q, &own, score);
+    return reason == WALK_LESS && too_large(q, image) ? WALK_TOO_LARGE : reason;
 }
 
 enum walk_reason walk_judge(const struct walk_query *q,
@@ -178,6 +207,17 @@ enum walk_reason walk_judge(const struct walk_query *q,
     default:
         return WALK_KIND;
     }
+}
+
+/* The last step: variables of their own. */
+static enum kiln_status load_variables(const struct walk_query *q,
+                                       const struct walk_image *image,
+                                       enum walk_reason *reason)
+{
+    if (!too_large(q, image))
+        return KILN_OK;
+    *reason = WALK_TOO_LARGE;
+    return KILN_E_MEMORY;
 }
 
 static enum kiln_status load_ptx(const struct walk_query *q,
@@ -216,7 +256,7 @@ static enum kiln_status load_ptx(const struct walk_query *q,
         *reason = WALK_MISLABELLED;
         return KILN_E_SOURCE;
     }
-    return KILN_OK;
+    return load_variables(q, image, reason);
 }
 
 enum kiln_status walk_load(const struct walk_query *q,
@@ -237,5 +277,5 @@ enum kiln_status walk_load(const struct walk_query *q,
         *reason = WALK_MISLABELLED;
         return KILN_E_SOURCE;
     }
-    return KILN_OK;
+    return load_variables(q, image, reason);
 }

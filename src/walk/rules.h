@@ -35,6 +35,11 @@ enum kiln_status walk_load(const struct walk_query *q,
                            const struct walk_image *image,
                            enum walk_reason *reason);
 
+/* Whether what was decided of the image rests on the manual alone: a device
+ * of capability 9.0 shows no cubin of a lower minor number, no family and no
+ * integrated device. */
+int walk_unverified(const struct walk_query *q, const struct walk_image *image);
+
 /* The sentence for a reason. taken_rank as in the verdict. */
 void walk_explain(const struct walk_query *q, const struct walk_image *image,
                   enum walk_reason reason, char *text, size_t size);

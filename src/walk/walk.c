@@ -12,6 +12,12 @@
 /* Usable images are ranked up to this; the others keep this rank. */
 enum { RANKS = 16 };
 
+int walk_target_runs(uint32_t target, const struct walk_device *device)
+{
+    return walk_code_fits(target, 0, device->sm, device->integrated) ==
+           WALK_LESS;
+}
+
 static struct walk_query query_of(const struct walk_device *device,
                                   const struct walk_options *options)
 {
@@ -24,11 +30,16 @@ static struct walk_query query_of(const struct walk_device *device,
         .best = options->policy == WALK_BEST,
     };
 
+    if (q.best && options->target && !walk_target_runs(options->target, device))
+        q.target = device->sm;
+
     if (!q.ptx_major) {
         const struct walk_release *release =
             walk_release_of(device->driver_version);
 
-        if (release) {
+        if (!walk_release_is_known(device->driver_version)) {
+            q.ptx_major = UINT16_MAX;
+        } else if (release) {
             q.ptx_major = release->ptx_major;
             q.ptx_minor = release->ptx_minor;
         }
@@ -69,6 +80,7 @@ static int telling(enum walk_reason reason)
     case WALK_JIT_OFF:
     case WALK_NO_JIT:
         return 5;
+    case WALK_TOO_LARGE:
     case WALK_DAMAGED:
         return 4;
     case WALK_TARGET_ABOVE:
@@ -98,6 +110,8 @@ static enum kiln_status status_of(const struct walk_query *q,
         return KILN_E_JIT_COMPILER;
     case WALK_DAMAGED:
         return KILN_E_IMAGE;
+    case WALK_TOO_LARGE:
+        return KILN_E_MEMORY;
     default:
         return KILN_E_NO_BINARY;
     }
@@ -140,7 +154,10 @@ void walk(const struct walk_image *images, size_t count,
     struct walk_verdict *v;
     char what[64];
 
-    *result = (struct walk_result){.chosen = -1};
+    *result = (struct walk_result){
+        .chosen = -1,
+        .target_ignored = q.best && options->target &&
+                          !walk_target_runs(options->target, device)};
     for (size_t i = 0; i < count; i++) {
         uint64_t score;
         int last;
@@ -148,6 +165,7 @@ void walk(const struct walk_image *images, size_t count,
         v = &verdicts[i];
         v->reason = walk_judge(&q, &images[i], &score, &last);
         v->rank = v->reason == WALK_LESS ? RANKS : 0;
+        v->unverified = walk_unverified(&q, &images[i]);
         walk_explain(&q, &images[i], v->reason, v->text, sizeof v->text);
     }
     for (int rank = 1; rank < RANKS; rank++) {

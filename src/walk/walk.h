@@ -44,8 +44,9 @@ struct walk_image {
      * looked at, and then the container is believed. */
     uint32_t text_sm;
     char text_variant;
-    uint16_t ptx_major; /* PTX only: .version of the text, or if text_sm */
-    uint16_t ptx_minor; /* is 0 the container's */
+    uint16_t ptx_major;    /* PTX only: .version of the text, or if text_sm */
+    uint16_t ptx_minor;    /* is 0 the container's */
+    uint64_t global_bytes; /* of its global variables; 0: not known */
     enum walk_defect defect;
     int object_fits;  /* WALK_OBJECT: this CPU and build can run it */
     const char *note; /* why not, for the reason's text; may be NULL */
@@ -60,6 +61,7 @@ struct walk_device {
     int driver_version; /* 13000; used where ptx_major is 0 */
     uint16_t ptx_major; /* newest PTX that its JIT assembles */
     uint16_t ptx_minor;
+    uint64_t memory; /* bytes; 0: not known */
 };
 
 enum walk_policy { WALK_DRIVER, WALK_BEST };
@@ -69,6 +71,7 @@ struct walk_options {
     int force_ptx;   /* CUDA_FORCE_PTX_JIT */
     int disable_jit; /* CUDA_DISABLE_PTX_JIT */
     int no_compiler; /* the JIT compiler cannot be loaded */
+    int prefer_ptx;  /* CU_JIT_FALLBACK_STRATEGY is CU_PREFER_PTX */
     uint32_t target; /* CU_JIT_TARGET, 80; 0: the device's */
 };
 
@@ -88,13 +91,15 @@ enum walk_reason {
     WALK_DAMAGED,      /* not what it claims to be */
     WALK_MISLABELLED,  /* the container and the image disagree */
     WALK_OBJECT_UNFIT, /* an object of another build or CPU */
+    WALK_TOO_LARGE,    /* its variables are more than the device's memory */
     WALK_REASON_COUNT
 };
 
 struct walk_verdict {
     enum walk_reason reason;
-    int rank; /* 1: taken, 2: next best ... 16: usable, further down;
-                 0: cannot be used */
+    int rank;       /* 1: taken, 2: next best ... 16: usable, further down;
+                       0: cannot be used */
+    int unverified; /* by the compatibility manual, seen on no device */
     char text[184];
 };
 
@@ -103,6 +108,7 @@ struct walk_result {
                                 chosen image; -1: none fits */
     enum kiln_status status; /* what the load gives, as far as known */
     int compiles;            /* the chosen one goes through the JIT */
+    int target_ignored;      /* best: CU_JIT_TARGET is not for this device */
     char text[252];          /* the failure as a sentence, or the choice */
 };
 
@@ -112,7 +118,21 @@ void walk(const struct walk_image *images, size_t count,
           const struct walk_device *device, const struct walk_options *options,
           struct walk_verdict *verdicts, struct walk_result *result);
 
+/* What will happen, as a sentence: "this load will be compiled by the driver:
+ * no cubin for sm_90, PTX 7.0 for compute_70". After walk(), of the same
+ * arguments. */
+void walk_predict(const struct walk_image *images, size_t count,
+                  const struct walk_device *device,
+                  const struct walk_options *options,
+                  const struct walk_verdict *verdicts,
+                  const struct walk_result *result, char *text, size_t size);
+
 const char *walk_reason_name(enum walk_reason reason); /* "target-above" */
+
+/* Whether code made for CU_JIT_TARGET `target` runs on the device. Policy best
+ * goes by the device where it does not: NVIDIA's driver would compile, and
+ * then refuse its own result. */
+int walk_target_runs(uint32_t target, const struct walk_device *device);
 
 /* Whether code compiled for (sm, variant) may run on the device as PTX's
  * .target: at or below it, "a" on exactly it, "f" within the family. */
@@ -129,6 +149,9 @@ struct walk_release {
 /* The newest release at or below a driver's CUDA version (cuDriverGetVersion:
  * 12040), or NULL before the first. */
 const struct walk_release *walk_release_of(int driver_version);
+/* Whether the table goes as far: of a newer driver than those in it, what PTX
+ * it takes cannot be said, and none is refused as too new. */
+int walk_release_is_known(int driver_version);
 /* The first release that takes this PTX version, or NULL: none known. */
 const struct walk_release *walk_release_for_ptx(unsigned major, unsigned minor);
 

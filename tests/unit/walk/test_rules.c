@@ -163,6 +163,123 @@ static void an_integrated_device_takes_its_own_code_only(void **state)
     assert_int_equal(CHOOSE(images, &ada, &driver), -1);
 }
 
+static void a_switch_of_the_operator_is_obeyed_by_best(void **state)
+{
+    struct walk_image images[] = {CUBIN(90), PTX(80, 8, 0)};
+    struct walk_options force = {.policy = WALK_BEST, .force_ptx = 1};
+    struct walk_options off = {.policy = WALK_BEST, .disable_jit = 1};
+    struct walk_options both = {
+        .policy = WALK_BEST, .force_ptx = 1, .disable_jit = 1};
+
+    (void)state;
+    assert_int_equal(CHOOSE(images, &h200, &force), 1);
+    assert_int_equal(verdicts[0].reason, WALK_FORCED_PTX);
+    assert_int_equal(CHOOSE(images, &h200, &off), 0);
+    assert_int_equal(verdicts[1].reason, WALK_JIT_OFF);
+    assert_int_equal(CHOOSE(images, &h200, &both), -1);
+    assert_int_equal(result.status, KILN_E_JIT_DISABLED);
+    /* By itself a cubin is loaded, forced or not. */
+    images[0].raw = 1;
+    assert_int_equal(choose(images, 1, &h200, &force), 0);
+}
+
+static void best_leaves_out_a_target_that_the_device_does_not_run(void **state)
+{
+    struct walk_image images[] = {CUBIN(80), PTX(80, 8, 0), CUBIN(90)};
+    struct walk_options other = {.policy = WALK_BEST, .target = 80};
+    struct walk_options same = {.policy = WALK_BEST, .target = 90};
+    struct walk_options as_driver = {.policy = WALK_DRIVER, .target = 80};
+    char text[300];
+
+    (void)state;
+    assert_int_equal(CHOOSE(images, &h200, &as_driver), -1);
+    assert_int_equal(CHOOSE(images, &h200, &other), 2);
+    assert_true(result.target_ignored);
+    walk_predict(images, 3, &h200, &other, verdicts, &result, text,
+                 sizeof text);
+    assert_non_null(strstr(text, "CU_JIT_TARGET 80 is left out"));
+    assert_int_equal(CHOOSE(images, &h200, &same), 2);
+    assert_false(result.target_ignored);
+}
+
+static void code_for_a_lower_minor_comes_after_ptx_where_asked(void **state)
+{
+    struct walk_device ga102 = {
+        .isa = WALK_ISA_SASS, .sm = 86, .driver_version = 13000};
+    struct walk_image images[] = {CUBIN(80), PTX(70, 7, 0)};
+    struct walk_image exact[] = {CUBIN(80), PTX(86, 7, 0), CUBIN(86)};
+    struct walk_options ask = {.prefer_ptx = 1};
+
+    (void)state;
+    for (int policy = WALK_DRIVER; policy <= WALK_BEST; policy++) {
+        struct walk_options plain = {.policy = (enum walk_policy)policy};
+
+        ask.policy = (enum walk_policy)policy;
+        assert_int_equal(CHOOSE(images, &ga102, &plain), 0);
+        assert_true(verdicts[0].unverified);
+        assert_false(verdicts[1].unverified);
+        assert_int_equal(CHOOSE(images, &ga102, &ask), 1);
+        assert_int_equal(CHOOSE(exact, &ga102, &plain), 2);
+        assert_int_equal(CHOOSE(exact, &ga102, &ask), 2);
+        assert_int_equal(choose(images, 1, &ga102, &ask), 0);
+    }
+}
+
+static void variables_have_to_fit_the_memory(void **state)
+{
+    struct walk_device small = h200;
+    struct walk_image images[] = {CUBIN(90), PTX(80, 8, 0)};
+
+    (void)state;
+    images[0].global_bytes = (uint64_t)1 << 40;
+    assert_int_equal(CHOOSE(images, &small, &driver), 0); /* not known */
+    small.memory = (uint64_t)1 << 37;
+    assert_int_equal(CHOOSE(images, &small, &driver), -1);
+    assert_int_equal(result.status, KILN_E_MEMORY);
+    assert_int_equal(CHOOSE(images, &small, &best), 1);
+    assert_int_equal(verdicts[0].reason, WALK_TOO_LARGE);
+    assert_int_equal(choose(images, 1, &small, &best), -1);
+    assert_int_equal(result.status, KILN_E_MEMORY);
+    images[0].global_bytes = small.memory;
+    assert_int_equal(CHOOSE(images, &small, &driver), 0);
+}
+
+static void a_load_is_foretold_in_a_sentence(void **state)
+{
+    struct walk_image images[] = {CUBIN(80), PTX(70, 7, 0), CUBIN(90)};
+    static const char *const texts[] = {
+        "this load will fail: a cubin for sm_80: its code is for sm_80, the "
+        "device is sm_90",
+        "this load will be compiled by the driver: no cubin for sm_90, PTX "
+        "7.0 for compute_70",
+        "this load will copy a cubin for sm_90: nothing is compiled",
+    };
+    char text[300];
+
+    (void)state;
+    for (size_t n = 1; n <= 3; n++) {
+        choose(images, n, &h200, &best);
+        walk_predict(images, n, &h200, &best, verdicts, &result, text,
+                     sizeof text);
+        assert_string_equal(text, texts[n - 1]);
+    }
+    choose(images, 3, &cpu, &best);
+    walk_predict(images, 3, &cpu, &best, verdicts, &result, text, sizeof text);
+    assert_string_equal(text, "this load will be compiled by the driver: the "
+                              "device is the CPU, PTX 7.0 for compute_70");
+}
+
+static void a_driver_newer_than_the_table_refuses_no_version(void **state)
+{
+    struct walk_image images[] = {PTX(90, 12, 7)};
+    struct walk_device later = {
+        .isa = WALK_ISA_SASS, .sm = 90, .driver_version = 99000};
+
+    (void)state;
+    assert_int_equal(CHOOSE(images, &h200, &best), -1);
+    assert_int_equal(CHOOSE(images, &later, &best), 0);
+}
+
 static void releases_are_found(void **state)
 {
     (void)state;
@@ -203,6 +320,12 @@ int main(void)
         cmocka_unit_test(the_cpu_takes_objects_then_ptx_and_never_sass),
         cmocka_unit_test(letters_and_families_are_kept),
         cmocka_unit_test(an_integrated_device_takes_its_own_code_only),
+        cmocka_unit_test(a_switch_of_the_operator_is_obeyed_by_best),
+        cmocka_unit_test(best_leaves_out_a_target_that_the_device_does_not_run),
+        cmocka_unit_test(code_for_a_lower_minor_comes_after_ptx_where_asked),
+        cmocka_unit_test(variables_have_to_fit_the_memory),
+        cmocka_unit_test(a_load_is_foretold_in_a_sentence),
+        cmocka_unit_test(a_driver_newer_than_the_table_refuses_no_version),
         cmocka_unit_test(releases_are_found),
         cmocka_unit_test(sixty_usable_images_have_one_first),
     };
