@@ -30,7 +30,8 @@ NOTHING(entry, void *data, const struct fatbin_entry *what,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct image_source source = {read_at, (void *)data, size};
+    struct image_source source = {
+        .read = read_at, .data = (void *)data, .size = size};
     struct image_visitor visitor = {NULL, place, entry, damage};
     struct image_guess guess;
     struct kiln_error err;

@@ -10,25 +10,62 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "image/find.h"
 #include "image/places.h"
 
 /* Blocks start small behind a container, since the next one is near. */
-enum { BLOCK_FIRST = 1 << 12, BLOCK = 1 << 17, HEADER_READ = 256 };
+enum { BLOCK_FIRST = 1 << 12, BLOCK = 1 << 16, HEADER_READ = 256 };
 enum { HEADER_MAX = 1 << 20, GUESS = 4096 };
+/* A search that has gone so far without a hit, with so much before it, is left
+ * to the source where that has a faster one. */
+enum { NEAR = 1 << 20, FAR = 1 << 22 };
 
 struct scan {
     const struct image_source *source;
     const struct image_visitor *visitor;
-    unsigned char *block;
+    unsigned char *block; /* the source's bytes from block_at on */
+    uint64_t block_at;
+    size_t block_size;
     const struct elf_place *places;
     size_t place_count;
     const char *member;
 };
 
+static int in_block(const struct scan *s, uint64_t offset, size_t size)
+{
+    return offset >= s->block_at && offset - s->block_at <= s->block_size &&
+           size <= s->block_size - (offset - s->block_at);
+}
+
+/* So that the block has `size` bytes from offset on, more where they lie
+ * before limit: what is near is often wanted next. */
+static enum kiln_status window(struct scan *s, uint64_t offset, size_t size,
+                               uint64_t limit, struct kiln_error *err)
+{
+    size_t n =
+        limit - offset < BLOCK_FIRST ? (size_t)(limit - offset) : BLOCK_FIRST;
+    enum kiln_status st;
+
+    if (in_block(s, offset, size))
+        return KILN_OK;
+    n = n < size ? size : n;
+    s->block_size = 0;
+    st = s->source->read(s->source->data, offset, s->block, n, err);
+    if (!st) {
+        s->block_at = offset;
+        s->block_size = n;
+    }
+    return st;
+}
+
 static enum kiln_status read_at(struct scan *s, uint64_t offset, void *to,
                                 size_t size, struct kiln_error *err)
 {
-    return s->source->read(s->source->data, offset, to, size, err);
+    if (!in_block(s, offset, size))
+        return s->source->read(s->source->data, offset, to, size, err);
+    if (size)
+        memcpy(to, s->block + (offset - s->block_at), size);
+    return KILN_OK;
 }
 
 static enum kiln_status found(struct scan *s, enum image_look look,
@@ -123,7 +160,7 @@ static enum kiln_status container(struct scan *s, uint64_t offset,
                                   uint64_t limit, uint64_t *end,
                                   struct kiln_error *err)
 {
-    unsigned char bytes[FATBIN_HEADER];
+    const unsigned char *bytes;
     struct kiln_error bad = {0};
     uint16_t version, header;
     uint64_t body, size, read = 0;
@@ -132,9 +169,10 @@ static enum kiln_status container(struct scan *s, uint64_t offset,
 
     if (limit - offset < FATBIN_HEADER)
         return KILN_OK;
-    st = read_at(s, offset, bytes, sizeof bytes, err);
+    st = window(s, offset, FATBIN_HEADER, limit, err);
     if (st)
         return st;
+    bytes = s->block + (offset - s->block_at);
     memcpy(&magic, bytes, 4);
     memcpy(&version, bytes + 4, 2);
     memcpy(&header, bytes + 6, 2);
@@ -168,97 +206,55 @@ static enum kiln_status container(struct scan *s, uint64_t offset,
     return st;
 }
 
-typedef uint32_t words __attribute__((vector_size(16)));
-
-/* The first place of the magic number in n bytes that is a multiple of 4
- * from their start; n when there is none. Four words at a time: this loop
- * goes through hundreds of megabytes. */
-static size_t find_magic(const unsigned char *bytes, size_t n)
+/* The first place of [from, to) at which a container can begin; `to` when there
+ * is none. */
+static enum kiln_status next_place(struct scan *s, uint64_t from, uint64_t to,
+                                   int anywhere, uint64_t *hit,
+                                   struct kiln_error *err)
 {
-    const words magic = {FATBIN_MAGIC, FATBIN_MAGIC, FATBIN_MAGIC,
-                         FATBIN_MAGIC};
-    size_t i = 0;
-
-    for (; i + 4 * sizeof magic <= n; i += 4 * sizeof magic) {
-        words w[4], equal;
-        uint64_t any[2];
-
-        memcpy(w, bytes + i, sizeof w);
-        equal = (words)(w[0] == magic) | (words)(w[1] == magic) |
-                (words)(w[2] == magic) | (words)(w[3] == magic);
-        memcpy(any, &equal, sizeof any);
-        if (any[0] | any[1])
-            break;
-    }
-    for (; i + 4 <= n; i += 4) {
-        uint32_t word;
-
-        memcpy(&word, bytes + i, 4);
-        if (word == FATBIN_MAGIC)
-            return i;
-    }
-    return n;
-}
-
-static size_t find_anywhere(const unsigned char *bytes, size_t n)
-{
-    const uint32_t magic = FATBIN_MAGIC;
-    const unsigned char *at = memmem(bytes, n, &magic, sizeof magic);
-
-    return at ? (size_t)(at - bytes) : n;
-}
-
-/* Whether a container can begin where its magic number stands: a file full of
- * that number must not be read again for each. */
-static int may_begin(const unsigned char *bytes, size_t n)
-{
-    static const unsigned char rest[4] = {1, 0, FATBIN_HEADER, 0};
-
-    return n < 8 || !memcmp(bytes + 4, rest, sizeof rest);
-}
-
-static enum kiln_status search(struct scan *s, uint64_t from, uint64_t to,
-                               int anywhere, struct kiln_error *err)
-{
-    size_t overlap = anywhere ? 3 : 0, room = BLOCK_FIRST;
+    const uint64_t start = from;
+    size_t room = BLOCK_FIRST;
 
     while (to - from >= FATBIN_HEADER) {
-        size_t n = to - from < room ? (size_t)(to - from) : room, i = 0, hit;
-        uint64_t end = 0;
-        enum kiln_status st = read_at(s, from, s->block, n, err);
+        size_t n = in_block(s, from, FATBIN_HEADER) ? FATBIN_HEADER : room, at;
+        enum kiln_status st;
 
-        room = room < BLOCK ? room * 2 : BLOCK;
-        while (!st && i < n) {
-            hit = anywhere ? find_anywhere(s->block + i, n - i)
-                           : find_magic(s->block + i, n - i);
-            if (hit == n - i)
-                break;
-            i += hit;
-            if (may_begin(s->block + i, n - i))
-                st = container(s, from + i, to, &end, err);
-            if (st || end)
-                break;
-            i += anywhere ? 1 : 4;
-        }
+        if (s->source->find && from - start >= NEAR && to - from >= FAR)
+            return s->source->find(s->source->data, from, to, anywhere, hit,
+                                   err);
+        st = window(s, from, to - from < n ? (size_t)(to - from) : n, to, err);
         if (st)
             return st;
-        if (end) {
-            from = end;
-            room = BLOCK_FIRST;
-        } else {
-            from += n == to - from ? n : n - overlap;
+        n = (size_t)(s->block_at + s->block_size - from);
+        n = to - from < n ? (size_t)(to - from) : n;
+        at = image_find(s->block + (from - s->block_at), n, anywhere);
+        if (at < n) {
+            *hit = from + at;
+            return KILN_OK;
         }
-        if (end) {
-            /* Mostly they stand one behind the other. */
-            uint64_t next = from;
+        room = room < BLOCK ? room * 2 : BLOCK;
+        /* A header may reach into the next block. */
+        from += n == to - from ? n : (n - FIND_BEHIND) & ~(size_t)3;
+    }
+    *hit = to;
+    return KILN_OK;
+}
 
-            do {
-                from = next;
-                st = container(s, from, to, &next, err);
-                if (st)
-                    return st;
-            } while (next != from);
-        }
+/* Containers that begin in [from, to); none reaches past limit. */
+static enum kiln_status search(struct scan *s, uint64_t from, uint64_t to,
+                               uint64_t limit, int anywhere,
+                               struct kiln_error *err)
+{
+    while (from < to) {
+        uint64_t hit = to, end = 0;
+        enum kiln_status st = next_place(s, from, to, anywhere, &hit, err);
+
+        if (st || hit >= to)
+            return st;
+        st = container(s, hit, limit, &end, err);
+        if (st)
+            return st;
+        from = end ? end : hit + (anywhere ? 1 : 4);
     }
     return KILN_OK;
 }
@@ -285,6 +281,7 @@ static enum kiln_status odd_sections(struct scan *s, uint64_t base,
     for (size_t i = 0; !st && i < s->place_count; i++)
         if ((s->places[i].offset - base) % 4)
             st = search(s, s->places[i].offset,
+                        s->places[i].offset + s->places[i].size,
                         s->places[i].offset + s->places[i].size, 0, err);
     return st;
 }
@@ -316,7 +313,7 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
     }
     if (!st)
         st = search(
-            s, offset, offset + size,
+            s, offset, offset + size, offset + size,
             guess->look != IMAGE_HOST_ELF && guess->look != IMAGE_FATBIN, err);
     if (!st)
         st = odd_sections(s, offset, err);

@@ -19,6 +19,12 @@ struct image_source {
                              struct kiln_error *err);
     void *data;
     uint64_t size;
+    /* NULL, or a faster search of a long range: *hit is the first offset of
+     * [from, to) at which image_find sees a container begin, `to` for none;
+     * steps count from `from`. */
+    enum kiln_status (*find)(void *data, uint64_t from, uint64_t to,
+                             int anywhere, uint64_t *hit,
+                             struct kiln_error *err);
 };
 
 /* A container, or an image by itself. */

@@ -307,6 +307,7 @@ static enum kiln_status open_path(struct kiln_file *f, const char *path,
                          path);
     if (S_ISREG(info.st_mode)) {
         f->source.read = read_fd;
+        f->source.find = file_find;
         f->source.size = (uint64_t)info.st_size;
         return KILN_OK;
     }

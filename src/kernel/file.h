@@ -32,6 +32,11 @@ struct kiln_file {
     size_t entry_count, entry_cap;
 };
 
+/* image_source.find of files that are read by their descriptor: all
+ * processors go through the range, each a piece at a time. */
+enum kiln_status file_find(void *file, uint64_t from, uint64_t to, int anywhere,
+                           uint64_t *hit, struct kiln_error *err);
+
 /* One of our option structs into the caller's, which may be shorter or
  * longer; the caller's size stays. */
 #define FILE_GIVE(to, from) file_give((to), &(from), sizeof(from))

@@ -79,7 +79,8 @@ static enum kiln_status damage(void *data, const struct kiln_error *what,
 static enum kiln_status scan(const void *bytes, size_t size, struct found *f)
 {
     const struct image_visitor visitor = {f, place, entry, damage};
-    const struct image_source source = {read_at, f, size};
+    const struct image_source source = {
+        .read = read_at, .data = f, .size = size};
     struct image_guess guess;
     struct kiln_error err = {0};
     enum kiln_status st;
