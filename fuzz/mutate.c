@@ -1,85 +1,98 @@
 /* SPDX-License-Identifier: MIT
  *
- * libFuzzer's mutator for containers. A blind change is stopped by the first
- * size that does not fit or the first frame that does not unpack; here, three
- * times of four, one payload is unpacked, changed, packed again and the
- * container written anew, so that what lies behind is reached.
+ * What the mutators share.
  */
-#include <string.h>
+#include "fuzz/mutate.h"
 
-#include "image/fatbin.h"
+#include <lz4.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
-                               unsigned seed);
 
-enum { ITEMS = 8, ROOM = 1 << 16 };
-
-static size_t repair_size(uint8_t *data, size_t size)
+uint32_t rng_below(struct rng *r, uint32_t n)
 {
-    uint64_t body = size - FATBIN_HEADER;
-    uint32_t magic = FATBIN_MAGIC;
-
-    if (size > FATBIN_HEADER && !memcmp(data, &magic, sizeof magic))
-        memcpy(data + 8, &body, sizeof body);
-    return size;
+    r->state = r->state * 6364136223846793005u + 1442695040888963407u;
+    return n ? (uint32_t)(r->state >> 33) % n : 0;
 }
 
-/* The entries as items, payloads unpacked; the number of them. */
-static size_t take_apart(const uint8_t *data, size_t size,
-                         struct fatbin_item items[ITEMS],
-                         struct buffer payloads[ITEMS])
+uint64_t rng_number(struct rng *r, uint64_t limit)
 {
-    struct fatbin fatbin;
-    struct fatbin_entry e;
-    size_t n = 0;
-    int more = 1;
-
-    if (fatbin_open(data, size, &fatbin, NULL))
+    switch (rng_below(r, 8)) {
+    case 0:
         return 0;
-    while (n < ITEMS && !fatbin_next(&fatbin, &e, &more, NULL) && more) {
-        if (fatbin_unpack(&e, ROOM, &payloads[n], NULL))
-            continue;
-        items[n] = (struct fatbin_item){.kind = e.kind,
-                                        .sm = e.sm,
-                                        .variant = e.variant,
-                                        .major = e.major,
-                                        .minor = e.minor,
-                                        .packing = e.packing};
-        n++;
+    case 1:
+        return 1;
+    case 2:
+        return limit;
+    case 3:
+        return limit - 1;
+    case 4:
+        return limit + 1;
+    case 5:
+        return (uint64_t)1 << rng_below(r, 64);
+    case 6:
+        return UINT64_MAX - rng_below(r, 65);
+    default:
+        return rng_below(r, (uint32_t)limit);
     }
-    return n;
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
-                               unsigned seed)
+void mutate_blindly(struct buffer *b, size_t most)
 {
-    struct fatbin_item items[ITEMS];
-    struct buffer payloads[ITEMS] = {{0}}, out = {0};
-    static uint8_t room[ROOM];
-    size_t n = seed % 4 ? take_apart(data, size, items, payloads) : 0;
-    size_t which = n ? seed / 4 % n : 0, length;
+    size_t size = b->size;
 
-    if (n && payloads[which].size < ROOM) {
-        length = payloads[which].size;
-        if (length)
-            memcpy(room, payloads[which].bytes, length);
-        length = LLVMFuzzerMutate(room, length, ROOM);
-        for (size_t i = 0; i < n; i++) {
-            items[i].payload = i == which ? room : payloads[i].bytes;
-            items[i].size = i == which ? length : payloads[i].size;
-        }
-        if (!fatbin_write(items, n, &out, NULL) && out.size <= max_size) {
-            memcpy(data, out.bytes, out.size);
-            size = out.size;
-        }
-    } else {
-        size = LLVMFuzzerMutate(data, size, max_size);
-        if (seed & 16)
-            size = repair_size(data, size);
-    }
-    for (size_t i = 0; i < ITEMS; i++)
-        buffer_fini(&payloads[i]);
-    buffer_fini(&out);
+    if (most > size)
+        buffer_zeros(b, most - size);
+    if (b->bad)
+        abort();
+    b->size = LLVMFuzzerMutate(b->bytes, size, most ? most : 1);
+}
+
+void mutate_splice(struct buffer *b, size_t at, size_t size,
+                   const struct buffer *with)
+{
+    struct buffer out = {0};
+
+    buffer_add(&out, b->bytes, at);
+    buffer_add(&out, with->bytes, with->size);
+    buffer_add(&out, b->bytes + at + size, b->size - at - size);
+    if (out.bad)
+        abort();
+    buffer_fini(b);
+    *b = out;
+}
+
+void mutate_pack(const struct buffer *plain, int lz4, struct buffer *out)
+{
+    static ZSTD_CCtx *context;
+    size_t n = plain->size, room = lz4 ? (size_t)LZ4_compressBound((int)n)
+                                       : ZSTD_compressBound(n);
+
+    if (!context)
+        context = ZSTD_createCCtx();
+    out->size = 0;
+    buffer_zeros(out, room);
+    if (out->bad || !context)
+        abort();
+    if (lz4)
+        n = (size_t)LZ4_compress_default(buffer_str(plain), (char *)out->bytes,
+                                         (int)n, (int)room);
+    else
+        n = ZSTD_compressCCtx(context, out->bytes, room, buffer_str(plain), n,
+                              1);
+    out->size = ZSTD_isError(n) ? 0 : n;
+}
+
+size_t mutate_give(struct buffer *b, uint8_t *data, size_t most)
+{
+    size_t size = b->size < most ? b->size : most;
+
+    if (b->bad)
+        abort();
+    if (size)
+        memcpy(data, b->bytes, size);
+    buffer_fini(b);
     return size;
 }

@@ -35,6 +35,28 @@ static void put(const char *folder, const char *kind, const char *name,
     }
 }
 
+/* The first entry's payload as fuzz_unpack takes it. */
+static void payload(const char *folder, const char *name,
+                    const struct buffer *container)
+{
+    struct fatbin fatbin;
+    struct fatbin_entry e;
+    struct buffer out = {0};
+    int more;
+
+    if (fatbin_open(container->bytes, container->size, &fatbin, NULL) ||
+        fatbin_next(&fatbin, &e, &more, NULL))
+        exit(1);
+    buffer_u8(&out, (uint8_t)e.packing);
+    buffer_u8(&out, (uint8_t)e.kind);
+    buffer_u8(&out, 64);
+    buffer_u8(&out, 1);
+    buffer_u32(&out, (uint32_t)e.plain_size);
+    buffer_add(&out, e.payload, (size_t)e.payload_size);
+    put(folder, "unpack", name, &out);
+    buffer_fini(&out);
+}
+
 static void fatbins(const char *folder)
 {
     static const struct {
@@ -73,6 +95,7 @@ static void fatbins(const char *folder)
         }
         put(folder, "fatbin", kinds[i].name, &out);
         put(folder, "image", kinds[i].name, &out);
+        payload(folder, kinds[i].name, &out);
         buffer_fini(&out);
     }
 }

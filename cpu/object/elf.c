@@ -60,11 +60,13 @@ static enum kiln_status check_section(const struct elf *elf, size_t i,
 static const char *strings(const struct elf *elf, size_t i)
 {
     const Elf64_Shdr *s = &elf->sections[i];
-    const char *text = (const char *)elf->bytes + s->sh_offset;
+    const char *text;
 
-    if (s->sh_type != SHT_STRTAB || !s->sh_size || text[s->sh_size - 1])
+    /* Of other types the offset may be wild. */
+    if (s->sh_type != SHT_STRTAB || !s->sh_size)
         return NULL;
-    return text;
+    text = (const char *)elf->bytes + s->sh_offset;
+    return text[s->sh_size - 1] ? NULL : text;
 }
 
 static enum kiln_status read_sections(struct elf *elf, struct arena *arena,
