@@ -51,6 +51,12 @@ struct kiln_container {
     const char *damage;  /* where it could not be read on; "": it is whole */
     size_t first;        /* index of its first entry in the file */
     size_t count;        /* of its entries */
+    /* What a host program says of it by its wrapper: */
+    int wrapper;       /* the wrapper's version, 1 or 2; 0: none was found */
+    long prelinked;    /* version 2: images that the wrapper's array names;
+                          -1: the program fills the array at its start */
+    long prelinked_of; /* index of the container whose wrapper's array names
+                          this one, or will; -1: none */
 };
 
 size_t kiln_file_container_count(const struct kiln_file *file);

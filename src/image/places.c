@@ -4,12 +4,8 @@
  */
 #include "image/places.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Names of more than this are not worth their memory. */
-enum { NAMES_MAX = 1 << 22 };
 
 static int by_offset(const void *a, const void *b)
 {
@@ -19,75 +15,23 @@ static int by_offset(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int inside(uint64_t offset, uint64_t n, uint64_t size)
-{
-    return offset <= size && n <= size - offset;
-}
-
-/* The section headers in the arena; count 0 where they make no sense. */
-static enum kiln_status read_table(const struct image_source *source,
-                                   uint64_t base, uint64_t size,
-                                   struct arena *arena, Elf64_Ehdr *h,
-                                   Elf64_Shdr **table, struct kiln_error *err)
-{
-    enum kiln_status st = KILN_OK;
-
-    *table = NULL;
-    memset(h, 0, sizeof *h);
-    if (size >= sizeof *h)
-        st = source->read(source->data, base, h, sizeof *h, err);
-    if (st || h->e_ident[EI_CLASS] != ELFCLASS64 ||
-        h->e_ident[EI_DATA] != ELFDATA2LSB ||
-        h->e_shentsize != sizeof(Elf64_Shdr) || !h->e_shnum ||
-        !inside(h->e_shoff, h->e_shnum * sizeof(Elf64_Shdr), size)) {
-        h->e_shnum = 0;
-        return st;
-    }
-    *table = arena_array(arena, h->e_shnum, sizeof **table);
-    if (!*table)
-        return kiln_fail(err, KILN_E_MEMORY, "ELF: out of memory");
-    return source->read(source->data, base + h->e_shoff, *table,
-                        h->e_shnum * sizeof **table, err);
-}
-
-enum kiln_status elf_places(const struct image_source *source, uint64_t base,
-                            uint64_t size, struct arena *arena,
+enum kiln_status elf_places(const struct elf_table *table, struct arena *arena,
                             struct elf_place **places, size_t *count,
                             struct kiln_error *err)
 {
-    Elf64_Ehdr h;
-    Elf64_Shdr *table, *strings;
-    struct elf_place *list;
-    char *names = NULL;
+    struct elf_place *list = arena_array(arena, table->count, sizeof *list);
     size_t n = 0;
-    enum kiln_status st =
-        read_table(source, base, size, arena, &h, &table, err);
 
-    *count = 0;
-    if (st || !h.e_shnum)
-        return st;
-    strings = h.e_shstrndx < h.e_shnum ? &table[h.e_shstrndx] : NULL;
-    list = arena_array(arena, h.e_shnum, sizeof *list);
-    if (strings && strings->sh_size < NAMES_MAX &&
-        inside(strings->sh_offset, strings->sh_size, size))
-        names = arena_alloc(arena, (size_t)strings->sh_size + 1);
-    if (names)
-        st = source->read(source->data, base + strings->sh_offset, names,
-                          (size_t)strings->sh_size, err);
     if (!list)
-        st = kiln_fail(err, KILN_E_MEMORY, "ELF: out of memory");
-    for (size_t i = 0; !st && i < h.e_shnum; i++) {
-        const Elf64_Shdr *s = &table[i];
+        return kiln_fail(err, KILN_E_MEMORY, "ELF: out of memory");
+    for (size_t i = 0; i < table->count; i++) {
+        const Elf64_Shdr *s = &table->sections[i];
 
-        if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL ||
-            !inside(s->sh_offset, s->sh_size, size))
-            continue;
-        list[n++] = (struct elf_place){
-            base + s->sh_offset, s->sh_size,
-            names && s->sh_name < strings->sh_size ? names + s->sh_name : ""};
+        if (elf_table_has_bytes(table, s))
+            list[n++] =
+                (struct elf_place){table->base + s->sh_offset, s->sh_size,
+                                   elf_table_name(table, s)};
     }
-    if (st)
-        return st;
     if (n)
         qsort(list, n, sizeof *list, by_offset);
     *places = list;
@@ -108,13 +52,9 @@ const char *elf_place_of(const struct elf_place *places, size_t count,
         else
             high = mid;
     }
-    /* Empty sections may stand at the same offset. */
-    while (low-- > 0)
-        if (offset - places[low].offset < places[low].size)
-            return places[low].name;
-        else if (places[low].size)
-            break;
-    return "";
+    return low && offset - places[low - 1].offset < places[low - 1].size
+               ? places[low - 1].name
+               : "";
 }
 
 enum { AR_MAGIC = 8, AR_HEADER = 60, AR_NAME = 16, AR_SIZE = 48 };

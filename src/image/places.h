@@ -6,7 +6,7 @@
 #ifndef KILN_IMAGE_PLACES_H
 #define KILN_IMAGE_PLACES_H
 
-#include "image/scan.h"
+#include "image/elf_table.h"
 
 struct elf_place {
     uint64_t offset;
@@ -14,11 +14,8 @@ struct elf_place {
     const char *name; /* in the arena */
 };
 
-/* Sections that take bytes of the file, by offset. A table that cannot be
- * read gives none: what is in the file is found without it. The ELF file is
- * the source's bytes from base, size of them. */
-enum kiln_status elf_places(const struct image_source *source, uint64_t base,
-                            uint64_t size, struct arena *arena,
+/* Sections that take bytes of the file, by offset. */
+enum kiln_status elf_places(const struct elf_table *table, struct arena *arena,
                             struct elf_place **places, size_t *count,
                             struct kiln_error *err);
 /* The name of the section that holds the offset, or "". */

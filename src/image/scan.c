@@ -7,11 +7,13 @@
  */
 #include "image/scan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "image/find.h"
 #include "image/places.h"
+#include "image/wrappers.h"
 
 /* Blocks start small behind a container, since the next one is near. */
 enum { BLOCK_FIRST = 1 << 12, BLOCK = 1 << 16, HEADER_READ = 256 };
@@ -28,6 +30,8 @@ struct scan {
     size_t block_size;
     const struct elf_place *places;
     size_t place_count;
+    const struct wrapped *wrapped; /* by offset */
+    size_t wrapped_count;
     const char *member;
 };
 
@@ -68,16 +72,37 @@ static enum kiln_status read_at(struct scan *s, uint64_t offset, void *to,
     return KILN_OK;
 }
 
+static const struct wrapped *wrapper_of(const struct scan *s, uint64_t offset)
+{
+    size_t low = 0, high = s->wrapped_count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (s->wrapped[mid].offset < offset)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < s->wrapped_count && s->wrapped[low].offset == offset
+               ? &s->wrapped[low]
+               : NULL;
+}
+
 static enum kiln_status found(struct scan *s, enum image_look look,
                               uint64_t offset, uint64_t size,
                               struct kiln_error *err)
 {
+    const struct wrapped *w = wrapper_of(s, offset);
     struct image_place place = {
         .look = look,
         .offset = offset,
         .size = size,
         .section = elf_place_of(s->places, s->place_count, offset),
-        .member = s->member};
+        .member = s->member,
+        .wrapper = w ? w->version : 0,
+        .prelinked = w ? w->prelinked : 0,
+        .owner = w ? w->owner : IMAGE_NO_OWNER};
 
     return s->visitor->place(s->visitor->data, &place, err);
 }
@@ -272,17 +297,82 @@ static enum kiln_status check_header(struct scan *s, uint64_t offset,
     return st ? st : fatbin_open(bytes, n, &fatbin, err);
 }
 
-/* Sections that tools added without care may stand at any byte. */
-static enum kiln_status odd_sections(struct scan *s, uint64_t base,
-                                     struct kiln_error *err)
+struct range {
+    uint64_t from, to;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Ranges by their start; those that overlap are gone through once. */
+static enum kiln_status search_ranges(struct scan *s, struct range *list,
+                                      size_t count, uint64_t limit,
+                                      struct kiln_error *err)
 {
     enum kiln_status st = KILN_OK;
 
-    for (size_t i = 0; !st && i < s->place_count; i++)
-        if ((s->places[i].offset - base) % 4)
-            st = search(s, s->places[i].offset,
-                        s->places[i].offset + s->places[i].size,
-                        s->places[i].offset + s->places[i].size, 0, err);
+    if (count)
+        qsort(list, count, sizeof *list, by_start);
+    for (size_t i = 0; !st && i < count;) {
+        struct range r = list[i++];
+
+        for (; i < count && list[i].from <= r.to; i++)
+            r.to = list[i].to > r.to ? list[i].to : r.to;
+        st = search(s, r.from, r.to, limit, 0, err);
+    }
+    return st;
+}
+
+/* Sections that tools added without care may stand at any byte, and wrappers
+ * may point to any. */
+static enum kiln_status odd_places(struct scan *s, uint64_t base,
+                                   uint64_t limit, struct arena *arena,
+                                   struct kiln_error *err)
+{
+    struct range *list =
+        arena_array(arena, s->place_count + s->wrapped_count, sizeof *list);
+    enum kiln_status st = KILN_OK;
+
+    if (!list)
+        return kiln_fail(err, KILN_E_MEMORY, "scan: out of memory");
+    for (unsigned odd = 1; !st && odd < 4; odd++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->place_count; i++)
+            if ((s->places[i].offset - base) % 4 == odd)
+                list[n++] =
+                    (struct range){s->places[i].offset,
+                                   s->places[i].offset + s->places[i].size};
+        for (size_t i = 0; i < s->wrapped_count; i++)
+            if ((s->wrapped[i].offset - base) % 4 == odd &&
+                limit - s->wrapped[i].offset >= FATBIN_HEADER)
+                list[n++] = (struct range){
+                    s->wrapped[i].offset, s->wrapped[i].offset + FATBIN_HEADER};
+        st = search_ranges(s, list, n, limit, err);
+    }
+    return st;
+}
+
+/* Sections and wrappers of a host ELF file: they tell of what is found. */
+static enum kiln_status read_elf(struct scan *s, uint64_t offset, uint64_t size,
+                                 struct arena *arena, struct kiln_error *err)
+{
+    struct elf_table table;
+    struct elf_place *places = NULL;
+    struct wrapped *wrapped = NULL;
+    enum kiln_status st =
+        elf_table_read(s->source, offset, size, arena, &table, err);
+
+    if (!st && table.count)
+        st = elf_places(&table, arena, &places, &s->place_count, err);
+    if (!st && table.count)
+        st = elf_wrappers(&table, arena, &wrapped, &s->wrapped_count, err);
+    s->places = places;
+    s->wrapped = wrapped;
     return st;
 }
 
@@ -290,9 +380,9 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
                              const struct image_guess *guess,
                              struct kiln_error *err)
 {
+    int anywhere = guess->look != IMAGE_HOST_ELF && guess->look != IMAGE_FATBIN;
+    uint64_t limit = offset + size;
     struct arena arena = {0};
-    struct elf_place *places = NULL;
-    size_t count = 0;
     enum kiln_status st = KILN_OK;
 
     switch (guess->look) {
@@ -301,9 +391,7 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
     case IMAGE_LTO_IR:
         return found(s, guess->look, offset, size, err);
     case IMAGE_HOST_ELF:
-        st = elf_places(s->source, offset, size, &arena, &places, &count, err);
-        s->places = places;
-        s->place_count = count;
+        st = read_elf(s, offset, size, &arena, err);
         break;
     case IMAGE_FATBIN:
         st = check_header(s, offset, size, err);
@@ -312,13 +400,13 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
         break;
     }
     if (!st)
-        st = search(
-            s, offset, offset + size, offset + size,
-            guess->look != IMAGE_HOST_ELF && guess->look != IMAGE_FATBIN, err);
+        st = search(s, offset, limit, limit, anywhere, err);
     if (!st)
-        st = odd_sections(s, offset, err);
+        st = odd_places(s, offset, limit, &arena, err);
     s->places = NULL;
     s->place_count = 0;
+    s->wrapped = NULL;
+    s->wrapped_count = 0;
     arena_fini(&arena);
     return st;
 }

@@ -34,7 +34,17 @@ struct image_place {
     uint64_t size;
     const char *section; /* of the host ELF file; "" */
     const char *member;  /* of the archive; "" */
+    /* What wrappers of the host ELF file say of it. */
+    int wrapper;       /* version of its wrapper; 0: it has none */
+    int64_t prelinked; /* version 2: images in the wrapper's array, or
+                          IMAGE_AT_START */
+    uint64_t owner;    /* offset of the container whose wrapper's array has
+                          this one, or IMAGE_NO_OWNER */
 };
+
+#define IMAGE_NO_OWNER UINT64_MAX
+/* The array is empty in the file: the program fills it at its start. */
+#define IMAGE_AT_START ((int64_t)-1)
 
 /* What was found, in the order of the file. Strings and entries are good
  * during the call alone. Any status but KILN_OK ends the scan. */

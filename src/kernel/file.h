@@ -11,12 +11,45 @@
 #include "image/scan.h"
 #include "kiln/image.h"
 
-/* An image that stands by itself has no entry; one is made up for it. */
+/* An entry, or what is made up for an image that stands by itself. A hostile
+ * file may consist of headers: what is kept of one is little larger. */
 struct file_entry {
-    struct kiln_entry shown;
-    struct fatbin_entry entry; /* payload NULL */
-    uint64_t payload;          /* where it is, in the file */
+    uint64_t offset; /* in the file: of its header */
+    uint64_t payload_size;
+    uint64_t plain_size;
+    uint64_t flags;
+    const char *note;    /* never NULL */
+    const char *options; /* never NULL */
+    uint32_t header_size;
+    uint32_t container;
+    uint32_t index; /* in the container */
+    uint32_t kind;
+    uint32_t sm;
+    uint16_t major;
+    uint16_t minor;
+    char variant;
+    uint8_t packing; /* enum fatbin_packing */
 };
+
+struct file_container {
+    uint64_t offset;
+    uint64_t bytes;
+    uint64_t owner;      /* offset; later its index, or FILE_NONE */
+    const char *section; /* never NULL, like those below */
+    const char *member;
+    const char *damage;
+    uint32_t first; /* of its entries */
+    uint32_t count;
+    int32_t prelinked;
+    uint8_t wrapper;
+    uint8_t single;
+};
+
+#define FILE_NONE UINT64_MAX
+
+/* Libraries have some ten thousand; a list of more is somebody's attack on
+ * memory. */
+enum { FILE_LIST_MAX = 1 << 18, FILE_BLOCK = 1 << 10 };
 
 struct kiln_file {
     char *name;
@@ -26,11 +59,21 @@ struct kiln_file {
     struct image_source source;
     struct image_guess guess;
     struct arena arena; /* all below */
-    struct kiln_container *containers;
-    size_t container_count, container_cap;
-    struct file_entry *entries;
-    size_t entry_count, entry_cap;
+    struct file_container *containers[FILE_LIST_MAX / FILE_BLOCK];
+    struct file_entry *entries[FILE_LIST_MAX / FILE_BLOCK];
+    size_t container_count;
+    size_t entry_count;
 };
+
+/* Of an index that is in range. */
+const struct file_container *file_container(const struct kiln_file *file,
+                                            size_t index);
+const struct file_entry *file_entry(const struct kiln_file *file, size_t index);
+/* As the public API shows it. */
+struct kiln_entry file_show(const struct kiln_file *file, size_t index);
+
+/* Fills the list by a scan of the source. */
+enum kiln_status file_list(struct kiln_file *file, struct kiln_error *err);
 
 /* image_source.find of files that are read by their descriptor: all
  * processors go through the range, each a piece at a time. */

@@ -54,14 +54,14 @@ static enum kiln_status make_image(const struct loading *l, size_t index,
 /* By the image's own words, where it has some. */
 static void say(struct loading *l, size_t i, const char *what)
 {
-    const struct kiln_entry *e = &l->file->entries[l->walk->first + i].shown;
+    const struct file_entry *e = file_entry(l->file, l->walk->first + i);
     const struct walk_image *image = &l->walk->images[i];
     uint32_t sm = image->text_sm ? image->text_sm : e->sm;
     char variant = image->text_sm ? image->text_variant : e->variant;
 
     buffer_printf(&l->report, "%sentry %u (%s for sm_%u%.1s) %s",
-                  l->report.size ? "; " : "", e->index, e->kind_name, sm,
-                  &variant, what);
+                  l->report.size ? "; " : "", e->index,
+                  fatbin_kind_name(e->kind), sm, &variant, what);
 }
 
 static void passed_over(struct loading *l, size_t i, const char *why)
@@ -188,7 +188,7 @@ static enum kiln_status one_container(struct loading *l, size_t container,
                                       struct kiln_library **out,
                                       struct kiln_error *err)
 {
-    const char *damage = l->file->containers[container].damage;
+    const char *damage = file_container(l->file, container)->damage;
     enum kiln_status st =
         kiln_walk_new(l->file, container, target, &l->walk, err);
 

@@ -226,7 +226,7 @@ enum kiln_status kiln_symbols_read(const struct kiln_file *file, size_t entry,
     s = kiln_zalloc(sizeof *s);
     if (!s)
         return kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory");
-    switch (file->entries[entry].shown.kind) {
+    switch (file_entry(file, entry)->kind) {
     case KILN_ENTRY_CUBIN:
         st = file_unpack(file, entry, 0, &s->plain, err);
         st = st ? st : from_cubin(s, err);
@@ -238,8 +238,8 @@ enum kiln_status kiln_symbols_read(const struct kiln_file *file, size_t entry,
     default:
         st = kiln_fail(err, KILN_E_NOT_SUPPORTED,
                        "entry %u: the symbols of %s are not read",
-                       file->entries[entry].shown.index,
-                       file->entries[entry].shown.kind_name);
+                       file_entry(file, entry)->index,
+                       fatbin_kind_name(file_entry(file, entry)->kind));
         break;
     }
     buffer_fini(&s->plain);

@@ -20,16 +20,17 @@ static const char *note(struct kiln_walk *w, const struct kiln_error *err)
 static void describe(struct kiln_walk *w, const struct kiln_file *file,
                      size_t index, struct walk_image *image)
 {
-    const struct kiln_entry *e = &file->entries[index].shown;
+    const struct file_entry *e = file_entry(file, index);
     struct kiln_error err = {0};
     struct buffer plain = {0};
 
-    *image = (struct walk_image){.kind = WALK_UNKNOWN,
-                                 .raw = file->containers[e->container].single,
-                                 .sm = e->sm,
-                                 .variant = e->variant,
-                                 .ptx_major = (uint16_t)e->major,
-                                 .ptx_minor = (uint16_t)e->minor};
+    *image =
+        (struct walk_image){.kind = WALK_UNKNOWN,
+                            .raw = file_container(file, e->container)->single,
+                            .sm = e->sm,
+                            .variant = e->variant,
+                            .ptx_major = (uint16_t)e->major,
+                            .ptx_minor = (uint16_t)e->minor};
     if (e->kind == KILN_ENTRY_LTO)
         image->kind = WALK_LTO;
     else if (e->kind == KILN_ENTRY_PTX)
@@ -76,8 +77,8 @@ enum kiln_status kiln_walk_new(const struct kiln_file *file, size_t container,
         return kiln_fail(err, KILN_E_MEMORY, "walk: out of memory");
     w->file = file;
     w->target = t;
-    w->first = file->containers[container].first;
-    w->count = file->containers[container].count;
+    w->first = file_container(file, container)->first;
+    w->count = file_container(file, container)->count;
     st = room(w, err);
     if (st) {
         kiln_walk_free(w);
@@ -148,7 +149,7 @@ static const char *stage_of(enum walk_reason reason)
 }
 
 static const char *cost_of(struct kiln_walk *w, const struct walk_image *image,
-                           const struct kiln_entry *e)
+                           const struct file_entry *e)
 {
     const char *text = arena_printf(
         &w->arena,
@@ -156,7 +157,7 @@ static const char *cost_of(struct kiln_walk *w, const struct walk_image *image,
             ? "compiled for the device: %llu bytes of PTX, once where the "
               "driver's cache is on"
             : "copied: %llu bytes, nothing is compiled",
-        (unsigned long long)e->plain);
+        (unsigned long long)e->plain_size);
 
     return text ? text : "";
 }
@@ -248,7 +249,7 @@ enum kiln_status kiln_walk_verdict(const struct kiln_walk *walk, size_t index,
         .stage = stage_of(v->reason),
         .cost = v->reason == WALK_TAKEN
                     ? cost_of(w, &w->images[index],
-                              &w->file->entries[w->first + index].shown)
+                              file_entry(w->file, w->first + index))
                     : "",
         .fix = fix_of(w, &w->images[index], v->reason),
         .unverified = v->unverified};

@@ -114,6 +114,14 @@ static void print_container(const struct kiln_container *c, size_t index)
         fputs(", member ", stdout);
         put_plain(stdout, c->member);
     }
+    /* Version 1 wrappers, one for each container, say nothing more. */
+    if (c->wrapper == 2 && c->prelinked < 0)
+        fputs(", a link whose parts the program names at its start", stdout);
+    else if (c->wrapper == 2)
+        printf(", a link of %ld %s", c->prelinked,
+               c->prelinked == 1 ? "container" : "containers");
+    if (c->prelinked_of >= 0)
+        printf(", part of the link in container %ld", c->prelinked_of);
     fputc('\n', stdout);
 }
 
@@ -125,6 +133,9 @@ static void container_json(const struct kiln_container *c, struct json *j)
     json_text(j, "section", c->section);
     json_text(j, "member", c->member);
     json_text(j, "damage", c->damage);
+    json_number(j, "wrapper", (uint64_t)c->wrapper);
+    json_signed(j, "prelinked", c->prelinked);
+    json_signed(j, "prelinked_of", c->prelinked_of);
     json_begin(j, "entries", '[');
 }
 

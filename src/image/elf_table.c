@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "image/elf_table.h"
+
+#include <string.h>
+
+/* Names of more than this are not worth their memory. */
+enum { NAMES_MAX = 1 << 22, NAME_MAX = 255 };
+
+int elf_table_holds(const struct elf_table *t, uint64_t offset, uint64_t n)
+{
+    return offset <= t->size && n <= t->size - offset;
+}
+
+int elf_table_has_bytes(const struct elf_table *t, const Elf64_Shdr *s)
+{
+    return s->sh_type != SHT_NOBITS && s->sh_type != SHT_NULL && s->sh_size &&
+           elf_table_holds(t, s->sh_offset, s->sh_size);
+}
+
+enum kiln_status elf_table_bytes(const struct elf_table *t, uint64_t offset,
+                                 void *to, size_t n, struct kiln_error *err)
+{
+    return t->source->read(t->source->data, t->base + offset, to, n, err);
+}
+
+const char *elf_table_name(const struct elf_table *t, const Elf64_Shdr *s)
+{
+    const char *name =
+        t->names && s->sh_name < t->names_size ? t->names + s->sh_name : "";
+
+    return strnlen(name, NAME_MAX + 1) > NAME_MAX ? "" : name;
+}
+
+/* With 65,280 sections and more their count and the number of their names'
+ * section are in the first of them. */
+static enum kiln_status count_of(const struct elf_table *t, uint64_t *count,
+                                 uint64_t *names, struct kiln_error *err)
+{
+    Elf64_Shdr first = {0};
+    enum kiln_status st = KILN_OK;
+
+    if ((!t->header.e_shnum || t->header.e_shstrndx == SHN_XINDEX) &&
+        elf_table_holds(t, t->header.e_shoff, sizeof first))
+        st = elf_table_bytes(t, t->header.e_shoff, &first, sizeof first, err);
+    *count = t->header.e_shnum ? t->header.e_shnum : first.sh_size;
+    *names = t->header.e_shstrndx == SHN_XINDEX ? first.sh_link
+                                                : t->header.e_shstrndx;
+    return st;
+}
+
+static enum kiln_status read_names(struct elf_table *t, const Elf64_Shdr *s,
+                                   struct arena *arena, struct kiln_error *err)
+{
+    char *names;
+    enum kiln_status st;
+
+    if (!elf_table_has_bytes(t, s) || s->sh_size >= NAMES_MAX)
+        return KILN_OK;
+    names = arena_alloc(arena, (size_t)s->sh_size + 1);
+    if (!names)
+        return kiln_fail(err, KILN_E_MEMORY, "ELF: out of memory");
+    st = elf_table_bytes(t, s->sh_offset, names, (size_t)s->sh_size, err);
+    t->names = names;
+    t->names_size = (size_t)s->sh_size;
+    return st;
+}
+
+enum kiln_status elf_table_read(const struct image_source *source,
+                                uint64_t base, uint64_t size,
+                                struct arena *arena, struct elf_table *out,
+                                struct kiln_error *err)
+{
+    struct elf_table t = {.source = source, .base = base, .size = size};
+    uint64_t count = 0, names = 0;
+    Elf64_Shdr *sections;
+    enum kiln_status st = KILN_OK;
+
+    if (size >= sizeof t.header)
+        st = elf_table_bytes(&t, 0, &t.header, sizeof t.header, err);
+    if (!st && t.header.e_ident[EI_CLASS] == ELFCLASS64 &&
+        t.header.e_ident[EI_DATA] == ELFDATA2LSB && t.header.e_shoff &&
+        t.header.e_shentsize == sizeof(Elf64_Shdr))
+        st = count_of(&t, &count, &names, err);
+    if (!st && count && count <= size / sizeof(Elf64_Shdr) &&
+        elf_table_holds(&t, t.header.e_shoff, count * sizeof(Elf64_Shdr))) {
+        sections = arena_array(arena, (size_t)count, sizeof *sections);
+        if (!sections)
+            return kiln_fail(err, KILN_E_MEMORY, "ELF: out of memory");
+        st = elf_table_bytes(&t, t.header.e_shoff, sections,
+                             (size_t)count * sizeof *sections, err);
+        t.sections = sections;
+        t.count = (size_t)count;
+        if (!st && names < count)
+            st = read_names(&t, &sections[names], arena, err);
+    }
+    if (!st)
+        *out = t;
+    return st;
+}
