@@ -1,5 +1,5 @@
 # Shortcuts; the build itself is CMake's. P names a preset:
-# dev release asan tsan clang llvm19 fuzz.
+# dev release asan tsan clang llvm19 fuzz coverage.
 P ?= dev
 B = build/$(P)
 JOBS ?= $(shell nproc)
@@ -38,6 +38,13 @@ fuzz:
 	ninja -C build/fuzz -j $(JOBS)
 	fuzz/run.sh build/fuzz $(or $(RUNS_EACH:%=%x),$(SECONDS_EACH),60)
 
+# Branches of each reader; one file's: tools/coverage.sh build/coverage FILE
+coverage:
+	tools/install-deps.sh
+	cmake --preset coverage
+	ninja -C build/coverage -j $(JOBS)
+	tools/coverage.sh build/coverage
+
 format:
 	tools/format.sh
 
@@ -47,4 +54,4 @@ tidy: build
 clean:
 	rm -rf build
 
-.PHONY: build deps run check check-long bench fuzz format tidy clean
+.PHONY: build deps run check check-long bench fuzz coverage format tidy clean
