@@ -200,6 +200,7 @@ API(cuInit, unsigned int flags)
     pthread_mutex_lock(&init_lock);
     if (!atomic_load(&driver.ready)) {
         if (exec_open(&err)) {
+            log_line(LOG_ERROR, "the CPU device does not open: %s", err.text);
             result = api_result(&err);
         } else {
             open_cache();

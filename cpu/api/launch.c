@@ -125,6 +125,7 @@ static CUresult submit(const struct function *f, const struct request *r,
     struct kiln_error err = {0};
     struct exec_launch launch = {
         .flags = k->flags,
+        .cooperative = r->cooperative,
         .static_shared = k->static_shared,
         .dynamic_shared = r->shared,
         .local_bytes = k->local_bytes,
@@ -148,16 +149,22 @@ static CUresult submit(const struct function *f, const struct request *r,
                                                     : CUDA_SUCCESS;
 }
 
-/* Blocks that wait for each other must all run at once. One block does. */
-static CUresult check_cooperative(const struct request *r)
+/* Blocks that wait for each other must all be under way at once: as many as
+ * the occupancy functions promise. */
+static CUresult check_cooperative(const struct function *f,
+                                  const struct request *r)
 {
-    uint64_t blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
+    const uint64_t blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
+    const unsigned threads = r->block[0] * r->block[1] * r->block[2];
+    uint64_t most;
 
-    if (!r->cooperative || blocks == 1)
+    if (!r->cooperative)
         return CUDA_SUCCESS;
-    if (blocks > exec_runners())
-        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return api_unsupported("cooperative launch of more than one block");
+    most = (uint64_t)kernel_occupancy(f, threads, r->shared) * exec_runners();
+    return blocks <= most
+               ? CUDA_SUCCESS
+               : refuse(f, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                        "blocks of a cooperative launch", blocks, most);
 }
 
 static CUresult launch(const struct request *r)
@@ -179,7 +186,7 @@ static CUresult launch(const struct request *r)
         return CUDA_ERROR_INVALID_HANDLE;
     result = check_shape(f, r);
     if (!result)
-        result = check_cooperative(r);
+        result = check_cooperative(f, r);
     if (result)
         return result;
     if (r->params && r->extra)

@@ -92,5 +92,9 @@ unsigned kernel_dynamic_limit(const struct object_kernel *kernel,
                               const struct settings *settings);
 /* Threads a block may have. */
 unsigned kernel_max_threads(const struct object_kernel *kernel);
+/* Blocks that share a multiprocessor; 0 where not even one fits (occupancy.c).
+ */
+unsigned kernel_occupancy(const struct function *f, unsigned threads,
+                          size_t dynamic);
 
 #endif

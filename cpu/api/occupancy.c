@@ -2,7 +2,8 @@
  *
  * Occupancy: blocks of a kernel that would share one multiprocessor of the
  * size that the device's attributes describe. Programs size their grids by
- * it; a core in fact runs one block at a time.
+ * it; a core runs one block at a time, but keeps as many under way when they
+ * wait for each other (RESIDENT of cpu/exec).
  */
 #include "cpu/api/module.h"
 
@@ -22,7 +23,7 @@ static CUresult enter(CUfunction handle, struct function **out)
     return result ? result : function_find(handle, context, out);
 }
 
-static unsigned blocks_of(const struct function *f, unsigned threads,
+unsigned kernel_occupancy(const struct function *f, unsigned threads,
                           size_t dynamic)
 {
     const struct object_kernel *k = f->kernel;
@@ -53,7 +54,7 @@ API(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks,
     if (!blocks || threads <= 0 ||
         flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
         return CUDA_ERROR_INVALID_VALUE;
-    *blocks = (int)blocks_of(f, (unsigned)threads, dynamic);
+    *blocks = (int)kernel_occupancy(f, (unsigned)threads, dynamic);
     return CUDA_SUCCESS;
 }
 
@@ -84,7 +85,8 @@ API(cuOccupancyMaxPotentialBlockSizeWithFlags, int *grid, int *block,
         most = (unsigned)limit;
     /* Most threads on a multiprocessor; of equals the largest block. */
     for (unsigned t = most; t; t = t % 32 ? t - t % 32 : t - 32) {
-        unsigned n = blocks_of(f, t, size_of ? size_of((int)t) : dynamic);
+        unsigned n =
+            kernel_occupancy(f, t, size_of ? size_of((int)t) : dynamic);
 
         if (n * t > best * best_threads) {
             best = n;
@@ -113,7 +115,7 @@ API(cuOccupancyAvailableDynamicSMemPerBlock, size_t *bytes, CUfunction handle,
     if (result)
         return result;
     if (!bytes || blocks <= 0 || threads <= 0 ||
-        (unsigned)blocks > blocks_of(f, (unsigned)threads, 0))
+        (unsigned)blocks > kernel_occupancy(f, (unsigned)threads, 0))
         return CUDA_ERROR_INVALID_VALUE;
     room = SM_SHARED / blocks - RESERVED_SHARED -
            (int64_t)f->kernel->static_shared;

@@ -16,6 +16,11 @@
  * live values and what it waits for are in its frame, and the next call goes
  * on from there. Any other kernel with barriers is called once a warp, each
  * call on a fiber of its own, and block->barrier switches fibers.
+ *
+ * A kernel with loops that wait for memory to change (OBJECT_KERNEL_YIELD)
+ * calls block->yield in them. Where it is not called once a warp, it takes the
+ * warps that it runs out of block->ready one by one, so that while one call
+ * is held up in a yield another can run the rest.
  */
 #ifndef KILN_CPU_EXEC_ABI_H
 #define KILN_CPU_EXEC_ABI_H
@@ -24,7 +29,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_VERSION = 3,
+    ABI_VERSION = 4,
     ABI_WARP = 32,
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
@@ -107,7 +112,7 @@ struct abi_block {
      * that many threads (a multiple of 32). Returns the reduction. */
     uint32_t (*barrier)(struct abi_block *block, uint32_t warp, uint32_t id,
                         uint32_t threads, uint32_t kind, uint32_t value);
-    /* Let the other warps of the block run once. */
+    /* Let other warps run, of this block and of others. */
     void (*yield)(struct abi_block *block, uint32_t warp);
     /* Does not return. */
     void (*fault)(struct abi_block *block, uint32_t warp, uint32_t kind,
@@ -121,7 +126,9 @@ struct abi_block {
      * a row of 32 for each argument; results replace the first row. */
     void (*service)(struct abi_block *block, uint32_t warp, uint32_t kind,
                     uint32_t mask, uint64_t *args);
-    void *engine; /* the engine's own */
+    void *engine;   /* the engine's own */
+    uint32_t polls; /* rounds of waiting loops, to yield after some */
+    uint32_t warp;  /* that runs, for the sentence of a fault */
 };
 
 typedef void abi_kernel(struct abi_block *block, uint32_t first, uint32_t end);
@@ -152,6 +159,8 @@ ABI_AT(abi_block, frames, 72);
 ABI_AT(abi_block, frame_stride, 80);
 ABI_AT(abi_block, ready, 88);
 ABI_AT(abi_block, service, 96);
+ABI_AT(abi_block, polls, 112);
+ABI_AT(abi_block, warp, 116);
 ABI_AT(abi_frame, state, 0);
 ABI_AT(abi_frame, barrier, 4);
 ABI_AT(abi_frame, threads, 8);

@@ -23,15 +23,8 @@ void barrier_reset(struct slot *slot, uint32_t warps)
     slot->ready = all;
     slot->live = all;
     slot->pending = 0;
+    slot->handed = slot->held = slot->yielded = slot->turn = 0;
     memset(slot->barriers, 0, sizeof slot->barriers);
-}
-
-/* The first bit of mask after warp, going round. mask is not 0. */
-static uint32_t next_after(uint32_t mask, uint32_t warp)
-{
-    const uint32_t later = mask & ~(((uint32_t)2 << warp) - 1);
-
-    return (uint32_t)__builtin_ctz(later ? later : mask);
 }
 
 static void go(struct slot *slot, uint32_t from, uint32_t to)
@@ -55,7 +48,7 @@ void barrier_deadlock(struct slot *slot)
 void barrier_next(struct slot *slot, uint32_t warp)
 {
     if (slot->ready) {
-        go(slot, warp, next_after(slot->ready, warp));
+        go(slot, warp, yield_next_after(slot->ready, warp));
         return;
     }
     if (slot->live)
@@ -139,24 +132,9 @@ uint32_t barrier_wait(struct abi_block *block, uint32_t warp, uint32_t id,
     slot->in_kernel = 0;
     if (!barrier_arrive(slot, warp, id, threads, kind, value))
         barrier_next(slot, warp);
+    block->warp = warp;
     slot_enter_kernel(slot);
     return slot->results[warp];
-}
-
-void barrier_yield(struct abi_block *block, uint32_t warp)
-{
-    struct slot *slot = block->engine;
-
-    slot->in_kernel = 0;
-    if (slot->by_warp && slot->ready) {
-        const uint32_t next = next_after(slot->ready, warp);
-
-        slot->ready |= (uint32_t)1 << warp;
-        go(slot, warp, next);
-    } else {
-        __builtin_ia32_pause();
-    }
-    slot_enter_kernel(slot);
 }
 
 void barrier_leave(struct slot *slot, uint32_t warp)

@@ -28,8 +28,14 @@
 enum {
     MAX_RUNNERS = 1024,
     EXTRA_SLOTS = 4, /* for waiting threads when every slot is taken */
+    RESIDENT = 32,   /* blocks a runner that may be under way, parked */
     NAME_BYTES = 128
 };
+
+/* Around the shared memory of a block: any signed 32-bit offset. */
+#define WINDOW_HALF  ((size_t)1 << 31)
+#define WINDOW_STEP  (WINDOW_HALF + ((size_t)1 << 20))
+#define WINDOW_BYTES (WINDOW_HALF + WINDOW_STEP)
 
 /* ---- work ---- */
 
@@ -53,6 +59,7 @@ struct grid {
     uint32_t shared;  /* bytes a block */
     uint32_t local;   /* bytes a thread */
     uint32_t frame;   /* bytes a warp; 0: its barriers need fibers */
+    int cooperative;  /* all blocks must be under way at once */
     struct tid_table *tids;
     struct abi_launch launch;
     struct exec_copy copy;
@@ -119,6 +126,7 @@ enum fault_source {
     FAULT_SIGNAL,
     FAULT_CALL,
     FAULT_DEADLOCK,
+    FAULT_MEMORY,
     FAULT_STOPPED
 };
 
@@ -129,6 +137,7 @@ struct fault {
     int is_write;
     uint32_t kind; /* FAULT_CALL: enum abi_fault */
     uint32_t warp;
+    uint32_t fiber;   /* FAULT_SIGNAL: whose stack it was */
     uint64_t address; /* or detail */
 };
 
@@ -145,6 +154,8 @@ struct barrier {
 struct slot {
     struct abi_block block;
     struct op *op; /* NULL: free */
+    struct slot *next_parked;
+    int parked; /* its block has yielded; no thread runs it */
     pid_t tid;
     uint32_t index;
     int leaving;         /* under the lock: it will run no more pieces of op */
@@ -155,13 +166,18 @@ struct slot {
     struct fault fault;
     /* barriers: one bit a warp */
     uint32_t ready, live, busy, pending;
-    int by_warp; /* fibers run one warp each, else fiber 0 whole blocks */
+    uint32_t handed;  /* warps put into block.ready, not yet looked at */
+    uint32_t held;    /* warps in a yield */
+    uint32_t yielded; /* fibers in one */
+    uint32_t turn;    /* those to go on in this round */
+    int by_warp;      /* fibers run one warp each, else fiber 0 whole blocks */
     struct barrier barriers[ABI_BARRIERS];
     uint32_t results[ABI_MAX_WARPS];
     struct fiber base; /* the owning thread's own stack */
     struct fiber fibers[ABI_MAX_WARPS];
     uint32_t fiber_count;
-    size_t shared_size; /* accessible bytes at block.shared */
+    unsigned char *window; /* of its own, around block.shared */
+    size_t shared_size;    /* accessible bytes at block.shared */
     unsigned char *local_map;
     size_t local_size;
     size_t frames_size;                  /* accessible bytes at block.frames */
@@ -172,7 +188,12 @@ struct engine {
     pthread_mutex_t lock;
     _Atomic int open;
     unsigned runners;
-    unsigned slot_count; /* runners + EXTRA_SLOTS */
+    unsigned slot_count; /* ever used */
+    unsigned slot_max;
+    unsigned running;    /* slots that a thread is in */
+    struct slot *parked; /* those left for a while, longest first */
+    unsigned turns;      /* of parked slots before a new block is begun */
+    _Atomic unsigned parked_count;
     struct slot *slots;
     pthread_t *workers;
     unsigned worker_count;
@@ -223,6 +244,13 @@ void slot_run(struct slot *slot, const struct exec_stream *until,
               uint64_t until_seq);
 void slot_free_memory(struct slot *slot);
 
+/* One more fiber. */
+enum kiln_status slot_add_fiber(struct slot *slot, struct kiln_error *err);
+/* Forget what its fibers were doing. */
+void slot_abandon(struct slot *slot);
+
+/* On a fiber: leave the kernel for good; slot->fault says why. */
+void fault_landing(struct slot *slot) __attribute__((noreturn));
 /* On a fiber: give the block up, since its grid was stopped. */
 void fault_stopped(struct slot *slot) __attribute__((noreturn));
 
@@ -247,14 +275,22 @@ void barrier_leave(struct slot *slot, uint32_t warp);
 void barrier_deadlock(struct slot *slot);
 uint32_t barrier_wait(struct abi_block *block, uint32_t warp, uint32_t id,
                       uint32_t threads, uint32_t kind, uint32_t value);
-void barrier_yield(struct abi_block *block, uint32_t warp);
 /* Leave the running fiber for the next ready one, or for the base. */
 void barrier_next(struct slot *slot, uint32_t warp);
 /* What the warps wait for, for a deadlock's sentence. */
 void barrier_describe(const struct slot *slot, char *text, size_t size);
 
-/* ---- resume.c: on fiber 0 ---- */
+/* ---- yield.c: on fibers ---- */
+uint32_t yield_next_after(uint32_t mask, uint32_t at);
+void yield_warp(struct abi_block *block, uint32_t warp);
+void yield_help(struct slot *slot);
+void yield_leave(struct slot *slot);
+
+/* ---- resume.c ---- */
+/* A block from start to end; on fiber 0. */
 void resume_block(struct slot *slot);
+/* Call the kernel for the ready warps, and see what they did. */
+void resume_ready(struct slot *slot);
 enum kiln_status resume_prepare(struct slot *slot, uint32_t bytes,
                                 uint32_t warps, struct kiln_error *err);
 void resume_free(struct slot *slot);
@@ -303,5 +339,7 @@ void tid_close(void);
 /* ---- memory.c ---- */
 enum kiln_status memory_open(struct kiln_error *err);
 void memory_close(void);
+/* "; ulimit -v is ... KiB", or "" where address space has no limit. */
+const char *memory_limit_text(char *text, size_t size);
 
 #endif

@@ -118,7 +118,8 @@ enum kiln_status exec_stream_wait_stream(struct exec_stream *stream,
 
 struct exec_launch {
     abi_kernel *function; /* of the variant that exec_shape chose */
-    uint32_t flags;       /* OBJECT_KERNEL_BARRIER, _FLUSH, _RESUME */
+    uint32_t flags;       /* OBJECT_KERNEL_BARRIER, _FLUSH, _RESUME, _YIELD */
+    int cooperative;      /* blocks may wait for each other */
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t static_shared; /* bytes */

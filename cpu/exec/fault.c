@@ -6,8 +6,8 @@
  * SIGSEGV, SIGBUS, SIGFPE or SIGILL, the handler (on the thread's alternate
  * stack, since the fault may be the fiber's own stack running over) notes the
  * facts and rewrites the interrupted registers: the thread resumes in
- * landing(), at the top of the same fiber's stack, which switches back to the
- * runner as if the kernel had returned. The frames below are forgotten; a
+ * fault_landing(), at the top of the same fiber's stack, which switches back to
+ * the runner as if the kernel had returned. The frames below are forgotten; a
  * kernel holds no locks. Nothing is unwound and nothing async-unsafe is done
  * in the handler.
  */
@@ -38,7 +38,7 @@ static _Thread_local struct slot *here
 static _Thread_local int has_stack __attribute__((tls_model("initial-exec")));
 static _Thread_local int passing __attribute__((tls_model("initial-exec")));
 
-static __attribute__((noreturn)) void landing(struct slot *slot)
+void fault_landing(struct slot *slot)
 {
     slot->in_kernel = 0;
     fiber_switch(&slot->fibers[slot->current], &slot->base);
@@ -48,7 +48,7 @@ static __attribute__((noreturn)) void landing(struct slot *slot)
 void fault_stopped(struct slot *slot)
 {
     slot->fault.source = FAULT_STOPPED;
-    landing(slot);
+    fault_landing(slot);
 }
 
 static void divert(struct slot *slot, ucontext_t *context)
@@ -56,7 +56,7 @@ static void divert(struct slot *slot, ucontext_t *context)
     greg_t *regs = context->uc_mcontext.gregs;
     const uintptr_t top = (uintptr_t)slot->fibers[slot->current].top;
 
-    regs[REG_RIP] = (greg_t)(uintptr_t)landing;
+    regs[REG_RIP] = (greg_t)(uintptr_t)fault_landing;
     regs[REG_RDI] = (greg_t)(uintptr_t)slot;
     regs[REG_RSP] = (greg_t)(top - 512 - 8); /* as after a call */
     regs[REG_RBP] = 0;
@@ -117,7 +117,8 @@ on_signal(int signal, siginfo_t *info, void *context)
         slot->fault.code = info->si_code;
         slot->fault.address = (uint64_t)(uintptr_t)info->si_addr;
         slot->fault.is_write = (c->uc_mcontext.gregs[REG_ERR] & 2) != 0;
-        slot->fault.warp = slot->current;
+        slot->fault.fiber = slot->current;
+        slot->fault.warp = slot->block.warp;
         divert(slot, context);
     } else {
         pass_on(signal, info, context);
@@ -245,7 +246,7 @@ void fault_call(struct abi_block *block, uint32_t warp, uint32_t kind,
     slot->fault.kind = kind;
     slot->fault.warp = warp;
     slot->fault.address = detail;
-    landing(slot);
+    fault_landing(slot);
 }
 
 /* ---- the sentence, on the runner's own stack ---- */
@@ -295,7 +296,7 @@ static enum kiln_status signal_text(const struct slot *slot, char *text,
     char place[120];
 
     if (f->signal == SIGSEGV || f->signal == SIGBUS) {
-        if (fiber_is_guard(&slot->fibers[f->warp],
+        if (fiber_is_guard(&slot->fibers[f->fiber],
                            (const void *)(uintptr_t)f->address)) {
             snprintf(text, size, "stack overflow (%d bytes a warp)",
                      FIBER_STACK);
@@ -358,6 +359,11 @@ void fault_report(const struct slot *slot, struct kiln_error *err)
         snprintf(text, sizeof text, "deadlock: of %d warps left %s",
                  __builtin_popcount(slot->live), waits);
         st = KILN_E_LAUNCH;
+    } else if (slot->fault.source == FAULT_MEMORY) {
+        snprintf(text, sizeof text,
+                 "no memory for the stack of a warp that "
+                 "waits");
+        st = KILN_E_MEMORY;
     } else if (slot->fault.source == FAULT_CALL) {
         st = call_text(slot, text, sizeof text);
     } else {
@@ -369,7 +375,7 @@ void fault_report(const struct slot *slot, struct kiln_error *err)
     else
         kiln_fail(err, st, "kernel %.100s, block (%u,%u,%u), warp %u: %s",
                   grid->name, b->ctaid[0], b->ctaid[1], b->ctaid[2],
-                  slot->by_warp ? slot->fault.warp : 0, text);
+                  slot->fault.warp, text);
     /* what this engine cannot do deserves more than the error's number */
     if (!atomic_load(&slot->op->stream->context->status))
         log_line(slot->fault.source == FAULT_DEADLOCK ||

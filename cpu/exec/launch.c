@@ -57,6 +57,25 @@ static enum kiln_status check_launch(const struct exec_launch *l,
     return KILN_OK;
 }
 
+/* What a grid's barrier counts in, as compiled code finds it: a 64-bit
+ * address, its upper half in %envreg1 and its lower in %envreg2, of the size
+ * in bytes and then a 32-bit counter that starts at 0 in each launch. */
+enum { WORKSPACE_BYTES = 64, ENVREGS = 32 };
+
+static const uint32_t *grid_workspace(struct op *op, uint32_t param_bytes)
+{
+    uint32_t *envreg =
+        (uint32_t *)(void *)((unsigned char *)op_extra(op) +
+                             ((param_bytes + READ_PAST + 63) & ~63u));
+    uint32_t *workspace = envreg + ENVREGS;
+    const uint64_t address = (uint64_t)(uintptr_t)workspace;
+
+    workspace[0] = WORKSPACE_BYTES;
+    envreg[1] = (uint32_t)(address >> 32);
+    envreg[2] = (uint32_t)address;
+    return envreg;
+}
+
 static void fill_launch(struct op *op, const struct exec_launch *l)
 {
     struct abi_launch *a = &op->grid.launch;
@@ -78,7 +97,8 @@ static void fill_launch(struct op *op, const struct exec_launch *l)
     a->dynamic_shared = l->dynamic_shared;
     a->grid_id =
         atomic_fetch_add_explicit(&grid_id, 1, memory_order_relaxed) + 1;
-    a->envreg = no_envreg;
+    a->envreg =
+        op->grid.cooperative ? grid_workspace(op, l->param_bytes) : no_envreg;
 }
 
 enum kiln_status exec_launch(struct exec_stream *stream,
@@ -92,7 +112,10 @@ enum kiln_status exec_launch(struct exec_stream *stream,
 
     if (st)
         goto fail;
-    op = op_new(OP_GRID, l->param_bytes + READ_PAST, err);
+    op = op_new(OP_GRID,
+                l->param_bytes + READ_PAST + 64 +
+                    (l->cooperative ? ENVREGS * 4 + WORKSPACE_BYTES : 0u),
+                err);
     if (!op) {
         st = KILN_E_MEMORY;
         goto fail;
@@ -106,6 +129,7 @@ enum kiln_status exec_launch(struct exec_stream *stream,
     grid->function = l->function;
     grid->flags = l->flags;
     grid->total = blocks;
+    grid->cooperative = l->cooperative;
     grid->shared = l->static_shared + l->dynamic_shared;
     grid->local = l->local_bytes;
     grid->frame = l->flags & OBJECT_KERNEL_RESUME ? l->frame_bytes : 0;

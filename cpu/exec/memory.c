@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -96,6 +97,31 @@ static uint64_t available(void)
     return bytes;
 }
 
+const char *memory_limit_text(char *text, size_t size)
+{
+    struct rlimit limit;
+
+    text[0] = 0;
+    if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(text, size,
+                 "; the limit of address space (ulimit -v) is %llu KiB, set "
+                 "it to unlimited or raise it",
+                 (unsigned long long)limit.rlim_cur / 1024);
+    return text;
+}
+
+/* Of a limited address space the device takes a quarter at most: the rest of
+ * the process needs some too. */
+static uint64_t most_space(uint64_t most)
+{
+    struct rlimit limit;
+
+    if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY)
+        while (most > limit.rlim_cur / 4 && most > (uint64_t)1 << 30)
+            most /= 4;
+    return most;
+}
+
 enum kiln_status memory_open(struct kiln_error *err)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -105,9 +131,12 @@ enum kiln_status memory_open(struct kiln_error *err)
     const uint64_t most = (uint64_t)1 << 40;
 #endif
 
+    char limit[120];
+
     page = (uint64_t)sysconf(_SC_PAGESIZE);
     total = physical();
-    for (uint64_t size = most; size >= (uint64_t)1 << 30; size /= 4) {
+    for (uint64_t size = most_space(most); size >= (uint64_t)1 << 30;
+         size /= 4) {
         void *map = mmap(NULL, size, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -119,7 +148,8 @@ enum kiln_status memory_open(struct kiln_error *err)
         return KILN_OK;
     }
     return kiln_fail(err, KILN_E_MEMORY,
-                     "no address space for device memory: %m");
+                     "no 1 GiB of address space for device memory: %m%s",
+                     memory_limit_text(limit, sizeof limit));
 }
 
 void memory_close(void)

@@ -41,36 +41,41 @@ static unsigned core_count(void)
 }
 
 /* Shared memory sits in the middle of 4 GiB that nothing else uses; the upper
- * half of one slot is the lower half of the next. */
+ * half of one slot is the lower half of the next. Slots for blocks beyond one
+ * a runner get a window of their own when they are first used. */
 static enum kiln_status open_slots(struct kiln_error *err)
 {
-    const size_t half = (size_t)1 << 31;
-    const size_t step = half + ((size_t)1 << 20);
+    char limit[120];
 
-    engine.slot_count = engine.runners + EXTRA_SLOTS;
-    engine.slots = kiln_zalloc(engine.slot_count * sizeof *engine.slots);
+    /* as many again for one cooperative launch beside other blocks */
+    engine.slot_max = engine.runners * RESIDENT * 2 + EXTRA_SLOTS;
+    engine.slot_count = engine.runners;
+    engine.slots = kiln_zalloc(engine.slot_max * sizeof *engine.slots);
     engine.workers = kiln_zalloc(engine.runners * sizeof *engine.workers);
     if (!engine.slots || !engine.workers)
         return kiln_fail(err, KILN_E_MEMORY, "no memory for %u block runners",
                          engine.runners);
-    engine.window_size = half + engine.slot_count * step;
+    engine.window_size = WINDOW_HALF + engine.runners * WINDOW_STEP;
     engine.window = mmap(NULL, engine.window_size, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (engine.window == MAP_FAILED) {
         engine.window = NULL;
         return kiln_fail(err, KILN_E_MEMORY,
-                         "no %zu bytes of address space for shared memory of "
-                         "%u block runners: %m",
-                         engine.window_size, engine.runners);
+                         "no %zu MiB of address space for shared memory of %u "
+                         "block runners: %m%s; KILN_CPU_THREADS=1 needs 4097 "
+                         "MiB",
+                         engine.window_size >> 20, engine.runners,
+                         memory_limit_text(limit, sizeof limit));
     }
-    for (unsigned i = 0; i < engine.slot_count; i++) {
+    for (unsigned i = 0; i < engine.slot_max; i++) {
         struct slot *slot = &engine.slots[i];
 
         slot->index = i;
         slot->block.worker = i % engine.runners;
-        slot->block.shared = engine.window + half + i * step;
+        if (i < engine.runners)
+            slot->block.shared = engine.window + WINDOW_HALF + i * WINDOW_STEP;
         slot->block.barrier = barrier_wait;
-        slot->block.yield = barrier_yield;
+        slot->block.yield = yield_warp;
         slot->block.fault = fault_call;
         slot->block.service = service_call;
         slot->block.engine = slot;

@@ -118,6 +118,21 @@ static int is_exhausted(const struct grid *grid)
            atomic_load(&grid->ticket) >= grid->total;
 }
 
+/* A second cooperative launch waits until the first one is over: with both
+ * half begun neither might have the slots to go on. */
+static int must_wait(const struct op *op)
+{
+    if (!op->grid.cooperative || atomic_load(&op->grid.ticket))
+        return 0;
+    for (unsigned i = 0; i < engine.slot_count; i++) {
+        const struct op *other = engine.slots[i].op;
+
+        if (other && other != op && other->grid.cooperative)
+            return 1;
+    }
+    return 0;
+}
+
 /* The first of the most urgent grids; of `only`'s when that is not NULL. */
 static struct op *pick(const struct exec_stream *only)
 {
@@ -125,22 +140,95 @@ static struct op *pick(const struct exec_stream *only)
 
     for (struct op *op = engine.active; op; op = op->grid.next)
         if ((!only || op->stream == only) && !is_exhausted(&op->grid) &&
-            (!best || op->stream->priority < best->stream->priority))
+            (!best || op->stream->priority < best->stream->priority) &&
+            !must_wait(op))
             best = op;
     return best;
 }
 
-static struct slot *take_slot(unsigned preferred, int extra)
+/* May one more thread run blocks? */
+static int has_room(int extra)
 {
+    return engine.running < engine.runners + (extra ? EXTRA_SLOTS : 0u);
+}
+
+/* A slot for a block of op, where a thread may run it and not too many are
+ * under way. */
+static struct slot *take_slot(unsigned preferred, const struct op *op,
+                              int extra)
+{
+    const unsigned most = engine.runners * RESIDENT + EXTRA_SLOTS;
+
+    if (!has_room(extra) ||
+        (!op->grid.cooperative && engine.running + engine.parked_count >= most))
+        return NULL;
     if (!engine.slots[preferred].op)
         return &engine.slots[preferred];
-    for (unsigned i = 0; i < engine.runners; i++)
+    for (unsigned i = 0; i < engine.slot_count; i++)
         if (!engine.slots[i].op)
             return &engine.slots[i];
-    for (unsigned i = engine.runners; extra && i < engine.slot_count; i++)
-        if (!engine.slots[i].op)
-            return &engine.slots[i];
-    return NULL;
+    return engine.slot_count < engine.slot_max
+               ? &engine.slots[engine.slot_count++]
+               : NULL;
+}
+
+/* ---- parked slots, under the lock ---- */
+
+static void put_aside(struct slot *slot)
+{
+    struct slot **end = &engine.parked;
+
+    while (*end)
+        end = &(*end)->next_parked;
+    slot->next_parked = NULL;
+    *end = slot;
+    atomic_fetch_add_explicit(&engine.parked_count, 1, memory_order_relaxed);
+}
+
+static void take_back(struct slot *slot)
+{
+    struct slot **link = &engine.parked;
+
+    while (*link != slot)
+        link = &(*link)->next_parked;
+    *link = slot->next_parked;
+    atomic_fetch_sub_explicit(&engine.parked_count, 1, memory_order_relaxed);
+}
+
+/* The one that has waited longest; of `only`'s when that is not NULL. */
+static struct slot *first_parked(const struct exec_stream *only)
+{
+    struct slot *slot = engine.parked;
+
+    while (slot && only && slot->op->stream != only)
+        slot = slot->next_parked;
+    return slot;
+}
+
+/* What a thread is to run: a parked slot, or a free one for *op. Parked ones
+ * all have a turn before one more block is begun. NULL: nothing, *op: but not
+ * for want of blocks. */
+static struct slot *next_slot(unsigned preferred,
+                              const struct exec_stream *only, int extra,
+                              struct op **op)
+{
+    struct slot *parked = has_room(extra) ? first_parked(only) : NULL;
+    struct slot *fresh = NULL;
+
+    *op = pick(only);
+    if (*op && !(parked && engine.turns))
+        fresh = take_slot(preferred, *op, extra);
+    if (fresh) {
+        engine.turns = engine.parked_count;
+        return fresh;
+    }
+    if (parked) {
+        if (engine.turns)
+            engine.turns--;
+        take_back(parked);
+        *op = parked->op;
+    }
+    return parked;
 }
 
 /* Run pieces of op in slot. Called and returns under the lock; not held in
@@ -155,12 +243,14 @@ static void work(struct slot *slot, struct op *op,
 
     if (!tid)
         tid = (pid_t)syscall(SYS_gettid);
+    if (!slot->parked)
+        grid->runners++;
     slot->op = op;
     slot->tid = tid;
     slot->leaving = 0;
-    grid->runners++;
+    engine.running++;
     engine_unlock();
-    st = slot_prepare(slot, op, &why);
+    st = slot->parked ? KILN_OK : slot_prepare(slot, op, &why);
     if (st) {
         engine_lock();
         slot->leaving = 1;
@@ -172,8 +262,13 @@ static void work(struct slot *slot, struct op *op,
         slot_run(slot, until, until_seq);
         engine_lock();
     }
-    slot->op = NULL;
-    grid->runners--;
+    engine.running--;
+    if (slot->parked) {
+        put_aside(slot);
+    } else {
+        slot->op = NULL;
+        grid->runners--;
+    }
     if (is_exhausted(grid)) {
         unlist(op);
         if (!grid->runners)
@@ -186,9 +281,31 @@ static void work(struct slot *slot, struct op *op,
     }
 }
 
+/* Nobody comes back to the context's parked slots. */
+static void stop_parked(const struct exec_context *context)
+{
+    struct slot *slot = engine.parked;
+
+    while (slot) {
+        struct slot *next = slot->next_parked;
+        struct op *op = slot->op;
+
+        if (op->stream->context == context) {
+            take_back(slot);
+            slot_abandon(slot);
+            slot->op = NULL;
+            if (!--op->grid.runners) {
+                unlist(op);
+                stream_finish(op->stream);
+            }
+        }
+        slot = next;
+    }
+}
+
 void pool_stop(struct exec_context *context)
 {
-    struct op *op = engine.active;
+    struct op *op;
 
     for (unsigned i = 0; i < engine.slot_count; i++) {
         const struct slot *slot = &engine.slots[i];
@@ -196,6 +313,8 @@ void pool_stop(struct exec_context *context)
         if (slot->op && slot->op->stream->context == context)
             atomic_store(&slot->op->grid.stop, 1);
     }
+    stop_parked(context);
+    op = engine.active;
     while (op) {
         struct op *next = op->grid.next;
 
@@ -263,8 +382,8 @@ void *pool_worker(void *data)
 
     engine_lock();
     while (!engine.stopping) {
-        struct op *op = pick(NULL);
-        struct slot *slot = op ? take_slot(index, 0) : NULL;
+        struct op *op;
+        struct slot *slot = next_slot(index, NULL, 0, &op);
 
         if (slot) {
             work(slot, op, NULL, 0);
@@ -328,8 +447,8 @@ static void wait_until(struct exec_stream *stream, uint64_t seq)
     engine_lock();
     stream->refs++;
     while (!is_done(stream, seq)) {
-        struct op *op = pick(helpful(stream));
-        struct slot *slot = op ? take_slot(0, waited) : NULL;
+        struct op *op;
+        struct slot *slot = next_slot(0, helpful(stream), waited, &op);
 
         if (slot) {
             work(slot, op, stream, seq);

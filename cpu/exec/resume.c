@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks whose kernels can be resumed. One call runs every ready warp until
- * it ends or waits; the frames then say what each waits for. In the common
+ * Blocks whose kernels can be resumed, or that have no barriers but yield. One
+ * call runs every ready warp until it ends or waits (or yields: yield.c); the
+ * frames then say what each waits for. In the common
  * case, all warps at one plain barrier, that is all there is to see; else the
  * arrivals are counted one by one as on fibers (barrier.c).
  */
@@ -61,32 +62,59 @@ static void count_arrivals(struct slot *slot, uint32_t ran)
     }
 }
 
+/* Of the warps handed out, those that neither wait to be taken nor are held
+ * up in a yield have ended, or wait at a barrier. */
+static void look(struct slot *slot)
+{
+    const uint32_t ran = slot->handed & ~slot->block.ready & ~slot->held;
+    uint32_t together = 0;
+
+    slot->handed &= ~ran;
+    if (!slot->op->grid.frame) {
+        slot->live &= ~ran;
+        return;
+    }
+    if (!slot->held)
+        together = at_one_barrier(slot, ran);
+    if (together)
+        slot->ready = slot->live = together;
+    else
+        count_arrivals(slot, ran);
+}
+
+void resume_ready(struct slot *slot)
+{
+    const struct grid *grid = &slot->op->grid;
+
+    slot->handed |= slot->ready;
+    slot->block.ready |= slot->ready;
+    slot->ready = 0;
+    slot_enter_kernel(slot);
+    grid->function(&slot->block, 0, grid->launch.warps);
+    slot->in_kernel = 0;
+    if (!(grid->flags & OBJECT_KERNEL_YIELD))
+        slot->block.ready = 0;
+    look(slot);
+    if (atomic_load_explicit(&grid->stop, memory_order_relaxed))
+        slot->fault.source = FAULT_STOPPED;
+}
+
 void resume_block(struct slot *slot)
 {
     const struct grid *grid = &slot->op->grid;
     const uint32_t warps = grid->launch.warps;
-    uint32_t ran;
 
     barrier_reset(slot, warps);
-    for (uint32_t w = 0; w < warps; w++)
+    slot->block.ready = 0;
+    for (uint32_t w = 0; grid->frame && w < warps; w++)
         frame_of(slot, w)->state = 0;
-    while (slot->ready) {
-        uint32_t together;
-
-        ran = slot->block.ready = slot->ready;
-        slot->ready = 0;
-        slot_enter_kernel(slot);
-        grid->function(&slot->block, 0, warps);
-        slot->in_kernel = 0;
-        together = at_one_barrier(slot, ran);
-        if (together)
-            slot->ready = slot->live = together;
+    while (slot->fault.source == FAULT_NONE) {
+        if (slot->ready | slot->block.ready)
+            resume_ready(slot);
+        else if (slot->yielded)
+            yield_leave(slot);
         else
-            count_arrivals(slot, ran);
-        if (atomic_load_explicit(&grid->stop, memory_order_relaxed)) {
-            slot->fault.source = FAULT_STOPPED;
             break;
-        }
     }
     if (slot->live && slot->fault.source == FAULT_NONE)
         barrier_deadlock(slot);

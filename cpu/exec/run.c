@@ -4,6 +4,7 @@
  * first one whole blocks, a chunk of them in one go, when they have no
  * barriers or can be resumed at them; on one fiber a warp otherwise.
  */
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,15 +62,18 @@ static void run_blocks(struct slot *slot)
     abi_kernel *function = grid->function;
     const uint32_t warps = grid->launch.warps;
     const int barrier = (grid->flags & OBJECT_KERNEL_BARRIER) != 0;
-    const int resume = grid->frame != 0;
+    const int resume =
+        grid->frame || (!barrier && grid->flags & OBJECT_KERNEL_YIELD);
 
     place_block(&slot->block, slot->next);
     for (;;) {
         if (resume) {
             resume_block(slot);
         } else {
-            if (barrier) /* of a single warp */
+            if (barrier) { /* of a single warp */
                 barrier_reset(slot, warps);
+                slot->ready = slot->block.ready = 0;
+            }
             slot_enter_kernel(slot);
             function(&slot->block, 0, warps);
             slot->in_kernel = 0;
@@ -90,7 +94,10 @@ static void fiber_body(void *data)
     fiber_entered();
     for (;;) {
         if (!slot->by_warp) {
-            run_blocks(slot);
+            if (warp)
+                yield_help(slot);
+            else
+                run_blocks(slot);
             continue;
         }
         slot_enter_kernel(slot);
@@ -108,36 +115,43 @@ static void enter_fibers(struct slot *slot)
 
     _mm_setcsr(MXCSR_DEFAULT |
                (slot->op->grid.flags & OBJECT_KERNEL_FLUSH ? MXCSR_FLUSH : 0));
-    slot->current = 0;
-    slot->busy |= 1;
-    slot->ready &= ~(uint32_t)1;
-    fiber_switch(&slot->base, &slot->fibers[0]);
+    if (slot->parked) {
+        slot->parked = 0;
+    } else {
+        slot->current = 0;
+        slot->busy |= 1;
+        slot->ready &= ~(uint32_t)1;
+    }
+    fiber_switch(&slot->base, &slot->fibers[slot->current]);
     _mm_setcsr(mxcsr);
 }
 
-static void give_up(struct slot *slot)
+void slot_abandon(struct slot *slot)
 {
     for (uint32_t busy = slot->busy; busy; busy &= busy - 1)
         fiber_reset(&slot->fibers[__builtin_ctz(busy)], fiber_body, slot);
     slot->busy = 0;
+    slot->parked = 0;
 }
 
-/* 0, or -1 when slot->fault says why the chunk was not finished. */
+/* 0 when the chunk is finished; slot->fault or slot->parked says why not. */
 static int run_chunk(struct slot *slot)
 {
     if (slot->by_warp) {
-        place_block(&slot->block, slot->next);
+        if (!slot->parked)
+            place_block(&slot->block, slot->next);
         for (; slot->next < slot->last; slot->next++) {
-            barrier_reset(slot, slot->block.launch->warps);
+            if (!slot->parked)
+                barrier_reset(slot, slot->block.launch->warps);
             enter_fibers(slot);
-            if (slot->fault.source != FAULT_NONE)
+            if (slot->fault.source != FAULT_NONE || slot->parked)
                 break;
             next_block(&slot->block);
         }
     } else {
         enter_fibers(slot);
     }
-    return slot->fault.source == FAULT_NONE ? 0 : -1;
+    return slot->fault.source == FAULT_NONE && !slot->parked ? 0 : -1;
 }
 
 static void report(struct slot *slot)
@@ -153,7 +167,7 @@ static void report(struct slot *slot)
         engine_unlock();
         pool_break_off(context, slot);
     }
-    give_up(slot);
+    slot_abandon(slot);
     slot->fault.source = FAULT_NONE;
 }
 
@@ -166,6 +180,21 @@ static uint64_t limit(uint64_t chunk, const struct grid *grid, uint64_t at)
     return chunk < most ? chunk : most;
 }
 
+/* The chunk, and while it only waits and there is nothing else to run, over
+ * and over. */
+static int run_on(struct slot *slot)
+{
+    int left = run_chunk(slot);
+
+    while (slot->parked && slot->fault.source == FAULT_NONE &&
+           !atomic_load_explicit(&engine.parked_count, memory_order_relaxed) &&
+           !atomic_load_explicit(&engine.active_count, memory_order_relaxed)) {
+        sched_yield();
+        left = run_chunk(slot);
+    }
+    return left;
+}
+
 void slot_run(struct slot *slot, const struct exec_stream *until,
               uint64_t until_seq)
 {
@@ -173,23 +202,29 @@ void slot_run(struct slot *slot, const struct exec_stream *until,
     const uint64_t start = clock_ns();
     uint64_t before = start;
     uint64_t chunk = 1;
+    /* a block that others may have to wait for must not wait for a chunk's
+     * turn */
+    const uint64_t most = grid->flags & OBJECT_KERNEL_YIELD ? 1 : CHUNK_MAX;
 
     fault_enter(slot);
     fiber_adopt(&slot->base);
-    while (!atomic_load_explicit(&grid->stop, memory_order_relaxed)) {
-        const uint64_t first = atomic_fetch_add(&grid->ticket, chunk);
+    while (slot->parked ||
+           !atomic_load_explicit(&grid->stop, memory_order_relaxed)) {
         uint64_t now;
 
-        if (first >= grid->total)
-            break;
-        slot->next = first;
-        slot->last = first + chunk < grid->total ? first + chunk : grid->total;
-        if (run_chunk(slot))
+        if (!slot->parked) {
+            slot->next = atomic_fetch_add(&grid->ticket, chunk);
+            if (slot->next >= grid->total)
+                break;
+            slot->last = slot->next + chunk < grid->total ? slot->next + chunk
+                                                          : grid->total;
+        }
+        if (run_on(slot))
             break;
         if (slot->last == grid->total)
             break;
         now = clock_ns();
-        if (now - before < CHUNK_NS && chunk < CHUNK_MAX)
+        if (now - before < CHUNK_NS && chunk < most)
             chunk *= 2;
         else if (now - before > 4 * CHUNK_NS && chunk > 1)
             chunk /= 2;
@@ -210,19 +245,26 @@ void slot_run(struct slot *slot, const struct exec_stream *until,
 
 /* ---- what a slot needs ---- */
 
+enum kiln_status slot_add_fiber(struct slot *slot, struct kiln_error *err)
+{
+    const uint32_t i = slot->fiber_count;
+    enum kiln_status st = fiber_init(&slot->fibers[i], i, err);
+
+    if (st)
+        return st;
+    fiber_reset(&slot->fibers[i], fiber_body, slot);
+    slot->fiber_count++;
+    return KILN_OK;
+}
+
 static enum kiln_status prepare_fibers(struct slot *slot, uint32_t count,
                                        struct kiln_error *err)
 {
-    while (slot->fiber_count < count) {
-        const uint32_t i = slot->fiber_count;
-        enum kiln_status st = fiber_init(&slot->fibers[i], i, err);
+    enum kiln_status st = KILN_OK;
 
-        if (st)
-            return st;
-        fiber_reset(&slot->fibers[i], fiber_body, slot);
-        slot->fiber_count++;
-    }
-    return KILN_OK;
+    while (!st && slot->fiber_count < count)
+        st = slot_add_fiber(slot, err);
+    return st;
 }
 
 /* Exactly the block's pages are accessible. A kernel without shared memory
@@ -283,6 +325,26 @@ static enum kiln_status prepare_local(struct slot *slot, uint32_t bytes,
                      bytes, threads);
 }
 
+/* The slots of a launch's first blocks have theirs from the start (open.c). */
+static enum kiln_status prepare_window(struct slot *slot,
+                                       struct kiln_error *err)
+{
+    void *map;
+
+    if (slot->block.shared)
+        return KILN_OK;
+    map = mmap(NULL, WINDOW_BYTES, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return kiln_fail(err, KILN_E_MEMORY,
+                         "no %llu bytes of address space for the shared memory "
+                         "of one block more: %m",
+                         (unsigned long long)WINDOW_BYTES);
+    slot->window = map;
+    slot->block.shared = slot->window + WINDOW_HALF;
+    return KILN_OK;
+}
+
 enum kiln_status slot_prepare(struct slot *slot, const struct op *op,
                               struct kiln_error *err)
 {
@@ -294,6 +356,8 @@ enum kiln_status slot_prepare(struct slot *slot, const struct op *op,
         (grid->flags & OBJECT_KERNEL_BARRIER) && warps > 1 && !grid->frame;
     slot->block.launch = &grid->launch;
     st = prepare_fibers(slot, slot->by_warp ? warps : 1, err);
+    if (!st)
+        st = prepare_window(slot, err);
     if (!st)
         st = prepare_shared(slot, grid->shared, err);
     if (!st)
@@ -316,4 +380,9 @@ void slot_free_memory(struct slot *slot)
         munmap(slot->local_map, slot->local_size + 2 * round_page(1));
     slot->local_map = NULL;
     slot->local_size = 0;
+    if (slot->window)
+        munmap(slot->window, WINDOW_BYTES);
+    slot->window = NULL;
+    slot->block.shared = NULL;
+    slot->shared_size = 0;
 }

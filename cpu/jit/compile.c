@@ -112,7 +112,8 @@ static uint32_t product(const uint32_t v[3])
 }
 
 static enum kiln_status describe(struct job *j, const struct layout_kernel *k,
-                                 int has_barrier, struct object_kernel *out,
+                                 const struct graph *g,
+                                 struct object_kernel *out,
                                  struct kiln_error *err)
 {
     const struct ptx_func *f = k->func;
@@ -132,7 +133,8 @@ static enum kiln_status describe(struct job *j, const struct layout_kernel *k,
                        : f->maxntid[0] ? product(f->maxntid)
                                        : ABI_MAX_THREADS,
         .maxnreg = j->request->maxnreg ? j->request->maxnreg : f->maxnreg,
-        .flags = k->flags | (has_barrier ? OBJECT_KERNEL_BARRIER : 0) |
+        .flags = k->flags | (g->has_barrier ? OBJECT_KERNEL_BARRIER : 0) |
+                 (g->has_yield ? OBJECT_KERNEL_YIELD : 0) |
                  (runs_flushed(f) ? OBJECT_KERNEL_FLUSH : 0)};
     memcpy(out->reqntid, f->reqntid, sizeof out->reqntid);
     if (!v || (f->param_count && !out->params))
@@ -170,7 +172,7 @@ static enum kiln_status compile_kernel(struct job *j, size_t index,
         g.rows = v == 0 && reads_tid(k->func);
         st = graph_analyse(&g, err);
         if (!st && v == 0)
-            st = describe(j, k, g.has_barrier, info, err);
+            st = describe(j, k, &g, info, err);
         if (!st)
             st = emit_kernel(j->ctx, j->module, &j->machine.target, k, &g,
                              info->variants[v].symbol,

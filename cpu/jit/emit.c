@@ -3,6 +3,7 @@
  * The function of one kernel variant: a loop over warps around the kernel's
  * blocks (emit_control.c), and the small tools that all of emit_*.c use.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -228,6 +229,34 @@ static void set_attributes(struct emit *e, LLVMContextRef ctx, int flush)
                       "preserve-sign,preserve-sign");
 }
 
+static void set_block(struct emit *e, size_t offset, LLVMValueRef v)
+{
+    LLVMValueRef at = emit_const(e, 64, offset);
+
+    LLVMBuildStore(e->l.b, v,
+                   LLVMBuildGEP2(e->l.b, e->i8, e->block, &at, 1, ""));
+}
+
+/* The next of block->ready, out of which it is taken. */
+static void claim_warp(struct emit *e, LLVMBasicBlockRef none)
+{
+    LLVMValueRef ready =
+        emit_field(e, e->block, offsetof(struct abi_block, ready), e->i32);
+    LLVMBasicBlockRef some = emit_new_bb(e, "claim");
+    LLVMTypeRef types[] = {e->i32};
+    LLVMValueRef rest, args[] = {ready, LLVMConstInt(e->i1, 1, 0)};
+
+    LLVMBuildCondBr(
+        e->l.b,
+        LLVMBuildICmp(e->l.b, LLVMIntNE, ready, emit_const(e, 32, 0), ""), some,
+        none);
+    LLVMPositionBuilderAtEnd(e->l.b, some);
+    e->warp = lower_intrinsic(&e->l, "llvm.cttz", types, 1, args, 2);
+    rest = LLVMBuildSub(e->l.b, ready, emit_const(e, 32, 1), "");
+    set_block(e, offsetof(struct abi_block, ready),
+              LLVMBuildAnd(e->l.b, ready, rest, ""));
+}
+
 static void emit_body(struct emit *e, LLVMBasicBlockRef entry)
 {
     LLVMBasicBlockRef warp_bb = emit_new_bb(e, "warp");
@@ -238,7 +267,11 @@ static void emit_body(struct emit *e, LLVMBasicBlockRef entry)
     e->ended = emit_new_bb(e, "ended");
     e->done = emit_new_bb(e, "done");
     LLVMPositionBuilderAtEnd(e->l.b, warp_bb);
-    e->warp = LLVMBuildPhi(e->l.b, e->i32, "w");
+    if (e->claims)
+        claim_warp(e, exit_bb);
+    else
+        e->warp = LLVMBuildPhi(e->l.b, e->i32, "w");
+    set_block(e, offsetof(struct abi_block, warp), e->warp);
     start_warp(e);
     for (int i = 0; i < e->g->order_count && !e->status; i++)
         emit_block(e, e->g->order[i]);
@@ -246,11 +279,16 @@ static void emit_body(struct emit *e, LLVMBasicBlockRef entry)
         return;
     wait_end_warp(e);
     LLVMPositionBuilderAtEnd(e->l.b, e->done);
+    if (e->claims) {
+        LLVMBuildBr(e->l.b, warp_bb);
+        goto out;
+    }
     next = LLVMBuildAdd(e->l.b, e->warp, emit_const(e, 32, 1), "");
     more = LLVMBuildICmp(e->l.b, LLVMIntULT, next, end, "");
     LLVMBuildCondBr(e->l.b, more, warp_bb, exit_bb);
     LLVMAddIncoming(e->warp, (LLVMValueRef[]){first, next},
                     (LLVMBasicBlockRef[]){entry, e->done}, 2);
+out:
     LLVMPositionBuilderAtEnd(e->l.b, exit_bb);
     LLVMBuildRetVoid(e->l.b);
     LLVMPositionBuilderAtEnd(e->l.b, entry);
@@ -292,6 +330,7 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
     st = emit_make_places(&e);
     if (!st)
         st = wait_plan(&e);
+    e.claims = g->has_yield && (e.resume || !g->has_barrier);
     if (!st) {
         emit_body(&e, entry);
         LLVMBuildBr(e.top, entry);

@@ -77,6 +77,9 @@ struct emit {
     int resume;
     uint32_t frame_bytes;
     unsigned wait_count;
+    /* Warps are taken out of block->ready one by one: a call may be held up
+     * in a yield while another runs the rest. */
+    int claims;
     LLVMValueRef frame, dispatch;
     LLVMValueRef barrier_result;    /* fibers: an alloca */
     struct emit_wait *waits;        /* by block */
@@ -112,6 +115,8 @@ void emit_block(struct emit *e, int block);
 /* Where control goes on the edge: its target, or where lanes may wait. */
 LLVMBasicBlockRef emit_edge_target(struct emit *e,
                                    const struct graph_edge *edge);
+/* Let other warps and blocks run. */
+void emit_yield(struct emit *e);
 /* Does the whole warp, as far as it exists, come to this block? */
 int emit_is_whole(const struct emit *e, int block);
 void emit_send_lanes(struct emit *e, const struct graph_edge *edge,

@@ -4,7 +4,14 @@
  * its lanes; where control goes while a warp is parted is graph_schedule's
  * word: see there.
  */
+#include <stddef.h>
+
+#include "cpu/exec/abi.h"
 #include "cpu/jit/emit_wait.h"
+
+/* Rounds of a waiting loop before it yields: what it waits for is often there
+ * after a few. */
+enum { POLLS = 32 };
 
 /* No lane of a warp ends before such a block, and none comes alone. */
 int emit_is_whole(const struct emit *e, int block)
@@ -230,6 +237,41 @@ static void enter_block(struct emit *e, int block)
     }
 }
 
+void emit_yield(struct emit *e)
+{
+    emit_call_engine(e, 56, LLVMVoidTypeInContext(e->l.ctx),
+                     (LLVMValueRef[]){e->block, e->warp},
+                     (LLVMTypeRef[]){e->ptr, e->i32}, 2);
+}
+
+static int is_waiting_latch(const struct emit *e, int block)
+{
+    const int loop = e->g->blocks[block].loop;
+
+    return loop >= 0 && e->g->loops[loop].latch == block &&
+           e->g->loops[loop].waits;
+}
+
+/* Once more round a waiting loop: now and then others get their turn. */
+static void poll(struct emit *e)
+{
+    LLVMValueRef at = emit_const(e, 64, offsetof(struct abi_block, polls));
+    LLVMBasicBlockRef yes = emit_new_bb(e, "yield"), go = emit_new_bb(e, "on");
+    LLVMValueRef n;
+
+    at = LLVMBuildGEP2(e->l.b, e->i8, e->block, &at, 1, "");
+    n = LLVMBuildLoad2(e->l.b, e->i32, at, "");
+    n = LLVMBuildAdd(e->l.b, n, emit_const(e, 32, 1), "");
+    LLVMBuildStore(e->l.b, n, at);
+    n = LLVMBuildAnd(e->l.b, n, emit_const(e, 32, POLLS - 1), "");
+    n = LLVMBuildICmp(e->l.b, LLVMIntEQ, n, emit_const(e, 32, 0), "");
+    LLVMBuildCondBr(e->l.b, n, yes, go);
+    LLVMPositionBuilderAtEnd(e->l.b, yes);
+    emit_yield(e);
+    LLVMBuildBr(e->l.b, go);
+    LLVMPositionBuilderAtEnd(e->l.b, go);
+}
+
 void emit_block(struct emit *e, int block)
 {
     const struct graph_block *b = &e->g->blocks[block];
@@ -239,6 +281,8 @@ void emit_block(struct emit *e, int block)
         emit_insn(e, &b->insns[i]);
     if (e->status)
         return;
+    if (is_waiting_latch(e, block))
+        poll(e);
     if (b->term == GRAPH_RET)
         LLVMBuildBr(e->l.b, next_test(e, block));
     else if (b->waits && e->resume)

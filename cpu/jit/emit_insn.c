@@ -219,13 +219,6 @@ static void fault(struct emit *e, uint32_t kind)
                      (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i64}, 4);
 }
 
-static void yield(struct emit *e)
-{
-    emit_call_engine(e, 56, LLVMVoidTypeInContext(e->l.ctx),
-                     (LLVMValueRef[]){e->block, e->warp},
-                     (LLVMTypeRef[]){e->ptr, e->i32}, 2);
-}
-
 void emit_insn(struct emit *e, const struct graph_insn *insn)
 {
     if (insn->kind == GRAPH_INSN_SELECT) {
@@ -289,7 +282,7 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
     case PTX_OP_PMEVENT:
         return; /* hints here: no effect on results */
     case PTX_OP_NANOSLEEP:
-        yield(e);
+        emit_yield(e);
         return;
     case PTX_OP_TRAP:
     case PTX_OP_BRKPT:

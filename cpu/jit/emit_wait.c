@@ -376,7 +376,7 @@ enum kiln_status wait_plan(struct emit *e)
 
     e->resume = 0;
     e->frame_bytes = 0;
-    if (!g->has_barrier || g->has_yield || solve(e, &f))
+    if (!g->has_barrier || solve(e, &f))
         return KILN_OK;
     e->waits = arena_array(g->arena, (size_t)g->block_count, sizeof *e->waits);
     if (!e->waits)
@@ -416,13 +416,17 @@ static void set_word(struct emit *e, size_t offset, LLVMValueRef v)
 void wait_start_warp(struct emit *e, LLVMBasicBlockRef fresh)
 {
     LLVMValueRef stride = emit_field(e, e->block, 80, e->i64), at;
-    LLVMBasicBlockRef go = emit_new_bb(e, "go"), wrong;
-    LLVMValueRef ready = emit_field(e, e->block, 88, e->i32), bit;
+    LLVMBasicBlockRef go, wrong;
+    LLVMValueRef ready, bit;
 
-    bit = LLVMBuildLShr(e->l.b, ready, e->warp, "");
-    bit = LLVMBuildTrunc(e->l.b, bit, e->i1, "");
-    LLVMBuildCondBr(e->l.b, bit, go, e->done);
-    LLVMPositionBuilderAtEnd(e->l.b, go);
+    if (!e->claims) {
+        go = emit_new_bb(e, "go");
+        ready = emit_field(e, e->block, 88, e->i32);
+        bit = LLVMBuildLShr(e->l.b, ready, e->warp, "");
+        bit = LLVMBuildTrunc(e->l.b, bit, e->i1, "");
+        LLVMBuildCondBr(e->l.b, bit, go, e->done);
+        LLVMPositionBuilderAtEnd(e->l.b, go);
+    }
     at = LLVMBuildMul(e->l.b, stride,
                       LLVMBuildZExt(e->l.b, e->warp, e->i64, ""), "");
     e->frame = LLVMBuildGEP2(e->l.b, e->i8, emit_field(e, e->block, 72, e->ptr),

@@ -377,6 +377,8 @@ enum kiln_status graph_analyse(struct graph *g, struct kiln_error *err)
     if (!st)
         st = graph_ssa(g, err);
     if (!st)
+        st = graph_waits(g, err);
+    if (!st)
         st = graph_shape(g, err);
     if (!st)
         st = graph_schedule(g, err);

@@ -6,7 +6,8 @@
  * once or the lanes on it wait.
  *
  * The passes, in order, each in the file of its name: graph (blocks),
- * loops (preheaders, latches, the linear order), ssa, shape, schedule, alike.
+ * loops (preheaders, latches, the linear order), ssa, waits, shape, schedule,
+ * alike.
  */
 #ifndef KILN_CPU_JIT_GRAPH_H
 #define KILN_CPU_JIT_GRAPH_H
@@ -116,6 +117,7 @@ struct graph_loop {
     int parent;
     int first_pos, last_pos;
     uint8_t divergent; /* lanes may leave it at different iterations */
+    uint8_t waits;     /* may go on until others write to memory */
 };
 
 struct graph {
@@ -136,7 +138,7 @@ struct graph {
     int rows;  /* OBJECT_SHAPE_ROWS: tid.x contiguous in a chunk */
     int lanes; /* of a chunk */
     int has_barrier;
-    int has_yield;
+    int has_yield; /* a loop waits, or the kernel sleeps */
 };
 
 /* All passes in their order. */
@@ -146,6 +148,7 @@ enum kiln_status graph_analyse(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_build(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_loops(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_ssa(struct graph *g, struct kiln_error *err);
+enum kiln_status graph_waits(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_shape(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_schedule(struct graph *g, struct kiln_error *err);
 enum kiln_status graph_alike(struct graph *g, struct kiln_error *err);

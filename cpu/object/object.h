@@ -51,8 +51,9 @@ enum {
     OBJECT_KERNEL_BARRIER = 1, /* waits at barriers */
     OBJECT_KERNEL_FLUSH = 2,   /* run with MXCSR FTZ and DAZ set */
     OBJECT_KERNEL_DYNAMIC = 4, /* uses dynamic shared memory */
-    OBJECT_KERNEL_RESUME = 8   /* its barriers return, with frame_bytes of
+    OBJECT_KERNEL_RESUME = 8,  /* its barriers return, with frame_bytes of
                                 * frame a warp; else it needs fibers */
+    OBJECT_KERNEL_YIELD = 16   /* has loops that wait: it yields in them */
 };
 
 struct object_kernel {
