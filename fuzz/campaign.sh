@@ -16,7 +16,11 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 seconds=$1
-mkdir -p "$2/findings" "$here/live" "$here/logs"
+mkdir -p "$2/findings" "$here/logs"
+[ -d "$here/live" ] || {
+    mkdir "$here/live"
+    tar -C "$here/live" -xzf "$here/corpus.tar.gz"
+}
 out=$(cd "$2" && pwd)
 cores=${3:-$(nproc)}
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

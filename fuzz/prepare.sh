@@ -11,8 +11,12 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
 out=$2
-mkdir -p "$out/bin" "$out/lib" "$out/live"
+mkdir -p "$out/bin" "$out/lib"
 cp "$here/campaign.sh" "$out/run.sh"
+all=$(mktemp -d)
+trap 'rm -rf "$all"' EXIT
+mkdir "$all/more" "$all/live"
+[ -z "${3:-}" ] || tar -C "$all/more" -xzf "$3"
 for f in "$build"/bin/fuzz_*; do
     name=${f##*/fuzz_}
     strip -g -o "$out/bin/fuzz_$name" "$f"
@@ -20,14 +24,18 @@ for f in "$build"/bin/fuzz_*; do
     ldd "$f" | awk '$3 ~ "^/" { print $3 }' |
         grep -vE '/(libc|libm|libdl|libpthread|libresolv|ld-linux[^/]*)\.so' |
         xargs -r -I LIB cp -L LIB "$out/lib/"
-    mkdir -p "$out/corpus/$name" "$out/live/$name"
+    mkdir -p "$out/corpus/$name"
     for c in "$build/fuzz/seeds/$name" "$here/corpus/$name"; do
         [ ! -d "$c" ] || cp "$c"/* "$out/corpus/$name/"
     done
-    if [ -d "$build/corpus/$name" ]; then
-        find "$build/corpus/$name" -type f -exec cp -t "$out/live/$name" {} +
-    fi
+    [ "$name" != ptx ] || cp "$here"/../tests/jit/corpus/*.ptx "$out/corpus/ptx/"
+    # Of what was found, no more than it takes to reach the same.
+    mkdir -p "$all/live/$name" "$all/more/$name" "$build/corpus/$name"
+    "$f" -merge=1 -max_len=8192 "$all/live/$name" "$out/corpus/$name" \
+        "$all/more/$name" "$build/corpus/$name" >"$all/log" 2>&1 || {
+        tail -n 20 "$all/log"
+        exit 1
+    }
 done
-cp "$here"/../tests/jit/corpus/*.ptx "$out/corpus/ptx/"
-[ -z "${3:-}" ] || tar -C "$out/live" -xzf "$3"
+tar -C "$all/live" -czf "$out/corpus.tar.gz" .
 du -sh "$out"
