@@ -18,6 +18,9 @@ enum {
     ABI7_ACCELERATED = 0x800,
     SHARED_KEPT = 1024, /* by the system, on SM 90 and above */
     PARAMS_MAX = 4096,
+    /* Compilers come to some thousands. */
+    KERNELS_MAX = 1 << 16,
+    VARIABLES_MAX = 1 << 20,
     /* attributes of .nv.info */
     ATTR_MAX_THREADS = 0x05,
     ATTR_PARAM_CBANK = 0x0a,
@@ -43,6 +46,7 @@ struct reading {
     uint32_t abi;
     uint64_t globals; /* bytes of the sections of global variables */
     uint64_t budget;  /* bytes that may still be gone through */
+    uint64_t names;   /* bytes of names that may still be handed out */
 };
 
 /* Sections and names of a hostile file may all lie on the same bytes: the
@@ -61,6 +65,19 @@ static enum kiln_status spend_name(struct reading *r, const char *name,
                                    struct kiln_error *err)
 {
     return spend(r, strnlen(name, (size_t)r->budget + 1), err);
+}
+
+/* A name that callers will copy. */
+static enum kiln_status give_name(struct reading *r, const char *name,
+                                  struct kiln_error *err)
+{
+    uint64_t n = strnlen(name, (size_t)r->names + 1);
+
+    if (n > r->names)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: its names are longer than the file");
+    r->names -= n;
+    return KILN_OK;
 }
 
 enum kiln_status cubin_identify(const void *bytes, size_t size,
@@ -167,6 +184,11 @@ static enum kiln_status read_symbols(struct reading *r, struct kiln_error *err)
         kernels += (size_t)is_kernel(&s);
         variables += (size_t)is_variable(r, &s, &section);
     }
+    if (kernels > KERNELS_MAX || variables > VARIABLES_MAX)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %zu kernels and %zu variables, at most %d "
+                         "and %d expected",
+                         kernels, variables, KERNELS_MAX, VARIABLES_MAX);
     r->kernels = arena_array(r->arena, kernels, sizeof *r->kernels);
     r->symbols = arena_array(r->arena, kernels, sizeof *r->symbols);
     r->variables = arena_array(r->arena, variables, sizeof *r->variables);
@@ -180,15 +202,16 @@ static enum kiln_status read_symbols(struct reading *r, struct kiln_error *err)
             r->symbols[r->count] = (uint32_t)i;
             r->kernels[r->count] = (struct cubin_kernel){
                 .name = elf_view_string(&names, s.st_name), .registers = -1};
-            st = spend_name(r, r->kernels[r->count++].name, err);
-            if (st)
-                return st;
+            st = give_name(r, r->kernels[r->count++].name, err);
         } else if (is_variable(r, &s, &section)) {
-            r->variables[r->variable_count++] = (struct cubin_variable){
+            r->variables[r->variable_count] = (struct cubin_variable){
                 .name = elf_view_string(&names, s.st_name),
                 .size = s.st_size,
                 .constant = !strncmp(section.name, ".nv.constant3", 13)};
+            st = give_name(r, r->variables[r->variable_count++].name, err);
         }
+        if (st)
+            return st;
     }
     return KILN_OK;
 }
@@ -514,7 +537,8 @@ enum kiln_status cubin_read(const void *bytes, size_t size, struct arena *arena,
         return st;
     r.sm = cubin.sm;
     r.abi = cubin.abi;
-    r.budget = (uint64_t)size * 4;
+    r.budget = (uint64_t)size * 2;
+    r.names = size;
     st = read_symbols(&r, err);
     if (!st)
         st = read_sections(&r, err);

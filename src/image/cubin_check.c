@@ -73,18 +73,43 @@ static enum kiln_status check_segments(const struct elf_view *elf,
     return KILN_OK;
 }
 
-static int is_printable(const char *text)
+/* Sections and names of a hostile file may all lie on the same bytes: the work
+ * is bounded by the size of the file. */
+struct checking {
+    struct elf_view elf;
+    uint64_t budget; /* bytes that may still be gone through */
+};
+
+static enum kiln_status spend(struct checking *c, uint64_t bytes,
+                              struct kiln_error *err)
 {
-    for (; *text; text++)
-        if (*text < 0x21 || *text > 0x7e)
-            return 0;
-    return 1;
+    if (bytes > c->budget)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: its sections and names overlap without end");
+    c->budget -= bytes;
+    return KILN_OK;
 }
 
-static enum kiln_status check_symbols(const struct elf_view *elf,
+static enum kiln_status check_name(struct checking *c, const char *name,
+                                   const char *what, uint64_t index,
+                                   struct kiln_error *err)
+{
+    uint64_t n = 0;
+
+    while (name[n] >= 0x21 && name[n] <= 0x7e && n < c->budget)
+        n++;
+    if (name[n] && n < c->budget)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %s %llu: a name that is no text", what,
+                         (unsigned long long)index);
+    return spend(c, name[n] ? c->budget + 1 : n, err);
+}
+
+static enum kiln_status check_symbols(struct checking *c,
                                       const struct elf_section *s,
                                       struct kiln_error *err)
 {
+    const struct elf_view *elf = &c->elf;
     uint64_t count = s->size / sizeof(Elf64_Sym);
     struct elf_section names;
     enum kiln_status st = elf_view_section(elf, s->link, &names, err);
@@ -107,10 +132,10 @@ static enum kiln_status check_symbols(const struct elf_view *elf,
                              "cubin: symbol %llu: name at %u of %llu bytes",
                              (unsigned long long)i, symbol.st_name,
                              (unsigned long long)names.size);
-        if (!is_printable((const char *)names.bytes + symbol.st_name))
-            return kiln_fail(err, KILN_E_FORMAT,
-                             "cubin: symbol %llu: a name that is no text",
-                             (unsigned long long)i);
+        st = check_name(c, (const char *)names.bytes + symbol.st_name, "symbol",
+                        i, err);
+        if (st)
+            return st;
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
             symbol.st_shndx == SHN_COMMON)
             continue;
@@ -204,19 +229,20 @@ static enum kiln_status check_none(const struct elf_view *elf,
 }
 
 /* What .nv sections belong to: a section, by number and by name. */
-static enum kiln_status check_owner(const struct elf_view *elf,
+static enum kiln_status check_owner(struct checking *c,
                                     const struct elf_section *s,
                                     struct kiln_error *err)
 {
-    if (!is_printable(s->name))
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: section %u: a name that is no text", s->index);
+    enum kiln_status st = check_name(c, s->name, "section", s->index, err);
+
+    if (st)
+        return st;
     /* In the .nv.merc and .nv.capmerc sections it counts other things. */
     if (!strncmp(s->name, ".nv.", 4) && !strstr(s->name, "merc.") &&
-        s->info >= elf->sections)
+        s->info >= c->elf.sections)
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: %.60s: of section %u, there are %u", s->name,
-                         s->info, elf->sections);
+                         s->info, c->elf.sections);
     return KILN_OK;
 }
 
@@ -255,9 +281,10 @@ static enum kiln_status check_notes(const struct elf_section *s,
     return KILN_OK;
 }
 
-static enum kiln_status check_section(const struct elf_view *elf, uint32_t i,
+static enum kiln_status check_section(struct checking *c, uint32_t i,
                                       struct kiln_error *err)
 {
+    const struct elf_view *elf = &c->elf;
     struct elf_section s;
     enum kiln_status st = elf_view_section(elf, i, &s, err);
 
@@ -266,15 +293,20 @@ static enum kiln_status check_section(const struct elf_view *elf, uint32_t i,
     if (i && (!*s.name || s.type == SHT_NULL))
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: section %u has no name or no type", i);
-    st = check_owner(elf, &s, err);
+    st = check_owner(c, &s, err);
     if (st)
         return st;
     if (s.link >= elf->sections)
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: section %u is linked to %u of %u", i, s.link,
                          elf->sections);
+    if (s.type == SHT_SYMTAB || s.type == SHT_REL || s.type == SHT_RELA ||
+        s.type == SHT_NOTE || !strncmp(s.name, ".nv.info", 8))
+        st = spend(c, s.bytes ? s.size : 0, err);
+    if (st)
+        return st;
     if (s.type == SHT_SYMTAB)
-        return check_symbols(elf, &s, err);
+        return check_symbols(c, &s, err);
     if (s.type == SHT_REL || s.type == SHT_RELA)
         return check_relocations(elf, &s, err);
     if (s.bytes && s.type == SHT_NOTE)
@@ -288,20 +320,20 @@ enum kiln_status cubin_check(const void *bytes, size_t size,
                              struct arena *arena, struct cubin *out,
                              struct kiln_error *err)
 {
-    struct elf_view elf;
+    struct checking c = {.budget = (uint64_t)size * 2};
     struct cubin cubin;
     enum kiln_status st = cubin_read(bytes, size, arena, &cubin, err);
 
     if (!st)
-        st = elf_view_open(bytes, size, &elf, err);
+        st = elf_view_open(bytes, size, &c.elf, err);
     if (!st)
-        st = check_header(&elf, &cubin, err);
+        st = check_header(&c.elf, &cubin, err);
     if (!st)
-        st = check_segments(&elf, err);
+        st = check_segments(&c.elf, err);
     if (!st)
-        st = check_none(&elf, err);
-    for (uint32_t i = 0; !st && i < elf.sections; i++)
-        st = check_section(&elf, i, err);
+        st = check_none(&c.elf, err);
+    for (uint32_t i = 0; !st && i < c.elf.sections; i++)
+        st = check_section(&c, i, err);
     if (!st)
         *out = cubin;
     return st;

@@ -233,44 +233,71 @@ enum kiln_status ptx_header_read(const void *text, size_t size,
     return KILN_OK;
 }
 
+struct ptx_entries ptx_entries(const void *text, size_t size)
+{
+    struct scan s = scan_of(text, size);
+
+    return (struct ptx_entries){s.at, s.at, s.end};
+}
+
+/* Past what stands at s and is no directive: a whole word at once, so that
+ * "x.entry" is none. */
+static void pass(struct scan *s)
+{
+    size_t n = word(s);
+
+    s->at += n ? n : 1;
+    while (n && s->at < s->end && *s->at == '.') {
+        s->at++;
+        s->at += word(s);
+    }
+}
+
+int ptx_entries_next(struct ptx_entries *entries, struct ptx_entry *entry)
+{
+    struct scan s = {entries->at, entries->end, 1};
+
+    for (;;) {
+        const char *start;
+
+        skip(&s);
+        start = s.at;
+        if (s.at >= s.end) {
+            entries->at = s.end;
+            return 0;
+        }
+        if (*s.at == '"') {
+            quoted(&s);
+        } else if (*s.at != '.' || !directive(&s, ".entry")) {
+            pass(&s);
+        } else {
+            skip(&s);
+            *entry = (struct ptx_entry){(size_t)(start - entries->text), s.at,
+                                        word(&s)};
+            entries->at = s.at += entry->length;
+            if (entry->length)
+                return 1;
+        }
+    }
+}
+
 enum kiln_status ptx_entry_names(const void *text, size_t size,
                                  struct arena *arena, const char ***names,
                                  size_t *count, struct kiln_error *err)
 {
-    struct scan s = scan_of(text, size);
+    struct ptx_entries entries = ptx_entries(text, size);
+    struct ptx_entry entry;
     const char **list = NULL;
-    size_t n = 0, cap = 0, length;
+    size_t n = 0, cap = 0;
 
-    for (;;) {
-        skip(&s);
-        if (s.at >= s.end)
-            break;
-        if (*s.at == '"') {
-            quoted(&s);
-            continue;
-        }
-        if (*s.at != '.' || !directive(&s, ".entry")) {
-            /* A whole word at once, so that "x.entry" is no directive. */
-            length = word(&s);
-            s.at += length ? length : 1;
-            while (length && s.at < s.end && *s.at == '.') {
-                s.at++;
-                s.at += word(&s);
-            }
-            continue;
-        }
-        skip(&s);
-        length = word(&s);
-        if (!length)
-            continue;
+    while (ptx_entries_next(&entries, &entry)) {
         list = arena_grow(arena, list, n, &cap, sizeof *list);
         if (list)
-            list[n] = arena_strndup(arena, s.at, length);
+            list[n] = arena_strndup(arena, entry.name, entry.length);
         if (!list || !list[n])
             return kiln_fail(err, KILN_E_MEMORY,
                              "PTX: out of memory for %zu names", n + 1);
         n++;
-        s.at += length;
     }
     *names = list;
     *count = n;

@@ -39,8 +39,25 @@ enum kiln_status ptx_header_read(const void *text, size_t size,
 enum kiln_status ptx_text_check(const void *text, size_t size,
                                 struct kiln_error *err);
 
-/* Names of all .entry definitions and declarations, in order, in the arena.
- * Comments and strings are skipped; nothing else is looked at. */
+/* .entry definitions and declarations, in order. Comments and strings are
+ * skipped; nothing else is looked at. */
+struct ptx_entries {
+    const char *text;
+    const char *at;
+    const char *end;
+};
+
+struct ptx_entry {
+    size_t offset;    /* of ".entry" in the text */
+    const char *name; /* in the text */
+    size_t length;
+};
+
+struct ptx_entries ptx_entries(const void *text, size_t size);
+/* 1 with *entry filled, or 0 at the end. */
+int ptx_entries_next(struct ptx_entries *entries, struct ptx_entry *entry);
+
+/* Names of all of them, in the arena. */
 enum kiln_status ptx_entry_names(const void *text, size_t size,
                                  struct arena *arena, const char ***names,
                                  size_t *count, struct kiln_error *err);

@@ -127,17 +127,14 @@ static int threads(const char *p)
     return n > 1 ? (int)(n & INT32_MAX) : 0;
 }
 
-enum { HEAD_MAX = 1 << 13, ENTRIES_MAX = 1 << 18 };
+/* As in a cubin: compilers come to some thousands. */
+enum { ENTRIES_MAX = 1 << 16 };
 
 /* What stands between an entry's name and its body. */
 static int limit_of(const char *head)
 {
-    size_t n = 0;
+    size_t n = strcspn(head, "{;");
 
-    /* A head is short; text without bodies must not be gone through again
-     * for each. */
-    while (n < HEAD_MAX && head[n] && head[n] != '{' && head[n] != ';')
-        n++;
     for (const char *p = head; (p = memchr(p, '.', n - (size_t)(p - head)));
          p++)
         if (!strncmp(p, ".maxntid", 8) || !strncmp(p, ".reqntid", 8))
@@ -145,31 +142,17 @@ static int limit_of(const char *head)
     return 0;
 }
 
-/* The next ".entry NAME" from p on, so that the whole text is gone through
- * once; NULL when only comments have it. */
-static const char *find_entry(const char *p, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (; (p = strstr(p, ".entry")); p += 6) {
-        const char *at = p + 6 + strspn(p + 6, " \t\r\n");
-
-        if (!strncmp(at, name, n))
-            return p;
-    }
-    return NULL;
-}
-
-static int add_entry(struct kiln_symbols *s, const char *name, const char **at)
+/* head: the text from ".entry" on, up to the next of them. */
+static int add_entry(struct kiln_symbols *s, const struct ptx_entry *entry,
+                     const char *head)
 {
     struct kiln_parameter *list = NULL, *copy;
     size_t count = 0, bytes = 0;
-    const char *head = *at ? find_entry(*at, name) : NULL;
+    const char *name = arena_strndup(&s->arena, entry->name, entry->length);
 
-    if (head) {
-        *at = head + 6;
-        parameters_from_ptx(head, 0, name, &list, &count, NULL);
-    }
+    if (!name)
+        return -1;
+    parameters_from_ptx(head, 0, name, &list, &count, NULL);
     copy = arena_array(&s->arena, count + 1, sizeof *copy);
     if (copy && count) {
         memcpy(copy, list, count * sizeof *list);
@@ -188,27 +171,40 @@ static int add_entry(struct kiln_symbols *s, const char *name, const char **at)
                              .registers = -1,
                              .static_shared = -1,
                              .local_bytes = -1,
-                             .max_threads = head ? limit_of(head) : 0};
+                             .max_threads = limit_of(head)};
     return 0;
 }
 
+/* Each entry is read in the text up to the next one, which a NUL is put
+ * before meanwhile: a list without an end must not be followed to the end of
+ * the text for each. */
 static enum kiln_status from_ptx(struct kiln_symbols *s, struct kiln_error *err)
 {
-    const char *at = buffer_str(&s->plain);
-    const char **names = NULL;
+    struct ptx_entries all = ptx_entries(s->plain.bytes, s->plain.size);
+    struct ptx_entries list = all;
+    struct ptx_entry entry, next;
     size_t count = 0;
-    enum kiln_status st = ptx_entry_names(s->plain.bytes, s->plain.size,
-                                          &s->arena, &names, &count, err);
-    int bad;
+    int bad, more;
 
-    if (st)
-        return st;
+    while (count <= ENTRIES_MAX && ptx_entries_next(&all, &entry))
+        count++;
     if (count > ENTRIES_MAX)
-        return kiln_fail(err, KILN_E_FORMAT, "PTX: %zu entries, %d at most",
-                         count, ENTRIES_MAX);
+        return kiln_fail(err, KILN_E_FORMAT, "PTX: more than %d entries",
+                         ENTRIES_MAX);
     bad = !room(s, count);
-    for (size_t i = 0; !bad && i < count; i++)
-        bad = add_entry(s, names[i], &at);
+    more = ptx_entries_next(&list, &entry);
+    while (!bad && more) {
+        unsigned char *end = s->plain.bytes + s->plain.size, keep_byte;
+
+        more = ptx_entries_next(&list, &next);
+        if (more)
+            end = s->plain.bytes + next.offset;
+        keep_byte = *end;
+        *end = 0;
+        bad = add_entry(s, &entry, (const char *)s->plain.bytes + entry.offset);
+        *end = keep_byte;
+        entry = next;
+    }
     return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory")
                : KILN_OK;
 }
