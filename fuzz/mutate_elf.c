@@ -20,7 +20,8 @@ static const char *const names[] = {
     ".nv.info",        ".nv.info.",       ".nv.shared.",     ".nv.constant0.",
     ".nv.constant3",   ".nv.global",      ".nv.global.init", ".nv.compat",
     ".note.nv.cuinfo", ".note.nv.tkinfo", ".nv_fatbin",      ".nvFatBinSegment",
-    ".nv.merc.x",      ".rela.text",      ".kiln.info",      ".eh_frame"};
+    ".nv.merc.x",      ".rela.text",      ".kiln.info",      ".eh_frame",
+    "__nv_relfatbin"};
 
 static Elf64_Ehdr header_of(const struct buffer *b)
 {

@@ -63,7 +63,9 @@ reader "fat binary, writing" $least src/image/fatbin_write.c
 reader "cubin" $least src/image/cubin.c src/image/cubin_check.c \
     src/image/elf_view.c
 reader "PTX header" $least src/image/ptx_header.c src/image/ptx_check.c
-reader "host ELF, archive, scan" $least src/image/scan.c src/image/places.c
+reader "host ELF, archive, scan" $least src/image/scan.c src/image/places.c \
+    src/image/find.c src/image/elf_table.c src/image/elf_memory.c \
+    src/image/wrappers.c
 reader "guess and extent" $least src/image/guess.c src/image/extent.c
 reader "cache entry" $least src/cache/entry.c
 reader "object" 0 cpu/object/elf.c cpu/object/info.c cpu/object/load.c \
