@@ -74,6 +74,11 @@ static const char *type_name(uint16_t type)
     }
 }
 
+static const char *article(const char *name)
+{
+    return strchr("aeoxA", *name) ? "an" : "a";
+}
+
 static void guess_elf(const void *bytes, size_t size, struct image_guess *out)
 {
     uint16_t type, machine;
@@ -101,11 +106,11 @@ static void guess_elf(const void *bytes, size_t size, struct image_guess *out)
     }
     name = machine_name(machine);
     if (name)
-        snprintf(out->text, sizeof out->text, "an %s %s", name,
+        snprintf(out->text, sizeof out->text, "%s %s %s", article(name), name,
                  type_name(type));
     else
-        snprintf(out->text, sizeof out->text, "an %s for machine %u",
-                 type_name(type), machine);
+        snprintf(out->text, sizeof out->text, "%s %s for machine %u",
+                 article(type_name(type)), type_name(type), machine);
 }
 
 static int has_word(const char *text, size_t size, const char *word)
