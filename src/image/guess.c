@@ -76,7 +76,7 @@ static const char *type_name(uint16_t type)
 
 static const char *article(const char *name)
 {
-    return strchr("aeoxA", *name) ? "an" : "a";
+    return strchr("aeoxAE", *name) ? "an" : "a";
 }
 
 static void guess_elf(const void *bytes, size_t size, struct image_guess *out)
