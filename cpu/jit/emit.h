@@ -82,6 +82,7 @@ struct emit {
     int claims;
     LLVMValueRef frame, dispatch;
     LLVMValueRef barrier_result;    /* fibers: an alloca */
+    LLVMValueRef area;              /* matrix.h: an alloca, on first use */
     struct emit_wait *waits;        /* by block */
     LLVMBasicBlockRef *test, *body; /* by block */
     struct emit_slot *mask_slot;    /* by block: the lanes that come or wait */
@@ -180,6 +181,9 @@ void emit_call(struct emit *e, const struct graph_insn *insn);
 void emit_mov(struct emit *e, const struct graph_insn *insn);
 void emit_cvta(struct emit *e, const struct graph_insn *insn);
 void emit_isspacep(struct emit *e, const struct graph_insn *insn);
+void emit_mma(struct emit *e, const struct graph_insn *insn);
+void emit_ldmatrix(struct emit *e, const struct graph_insn *insn);
+void emit_movmatrix(struct emit *e, const struct graph_insn *insn);
 void emit_insn(struct emit *e, const struct graph_insn *insn);
 
 /* Special register, chunk c: scalar (uniform or base) or vector. */

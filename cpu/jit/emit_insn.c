@@ -284,6 +284,16 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
     case PTX_OP_NANOSLEEP:
         emit_yield(e);
         return;
+    case PTX_OP_MMA:
+        emit_mma(e, insn);
+        return;
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX:
+        emit_ldmatrix(e, insn);
+        return;
+    case PTX_OP_MOVMATRIX:
+        emit_movmatrix(e, insn);
+        return;
     case PTX_OP_TRAP:
     case PTX_OP_BRKPT:
         fault(e, ABI_FAULT_TRAP);

@@ -132,7 +132,8 @@ static void set_fields(struct ptx_insn *insn, const struct name *n)
     }
     if (n->mod >= 0)
         insn->mods[n->mod / 64] |= UINT64_C(1) << (n->mod % 64);
-    if (n->sub)
+    /* mma: .popc counts what .and or .xor gives */
+    if (n->sub && !(insn->sub && n->sub == PTX_SUB_POPC))
         insn->sub = n->sub;
     if (n->round)
         insn->round = n->round;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One multiplication of matrices, D = A * B + C, of 8 columns: what mma is,
+ * and what wmma is made of.
+ */
+#ifndef KILN_CPU_JIT_MMA_H
+#define KILN_CPU_JIT_MMA_H
+
+#include "cpu/jit/matrix.h"
+
+struct mma {
+    unsigned m; /* rows of A: 8 or 16 */
+    unsigned q; /* registers of B; A has m / 8 times as many. Each holds
+                 * 4 columns, and in each a few values of k */
+    enum ptx_type a, b;
+    enum ptx_type c, d; /* f32, f16, s32, f64 */
+    int saturate;       /* s32: .satfinite */
+    int is_and;         /* b1: .and, else .xor */
+};
+
+/* Values that share a register. */
+unsigned mma_per_register(enum ptx_type t);
+/* Multiplications that a pair of registers takes (mma_parts.c): each with
+ * vectors of T made of the registers. */
+unsigned mma_parts(enum ptx_type t);
+LLVMValueRef mma_part(struct emit *e, LLVMValueRef v, enum ptx_type t,
+                      unsigned part);
+/* T: of what mma_part makes, and of sums: f32 for f16. */
+LLVMTypeRef mma_part_type(struct emit *e, enum ptx_type t);
+LLVMTypeRef mma_acc_type(struct emit *e, enum ptx_type acc);
+/* acc + a * b for vectors of parts. */
+LLVMValueRef mma_step(struct emit *e, const struct mma *m, LLVMValueRef a,
+                      LLVMValueRef b, LLVMValueRef acc);
+
+/* Registers of an accumulator of m rows. */
+unsigned mma_acc_registers(enum ptx_type acc, unsigned m);
+
+/* Write the multiplication into the helper being written: registers at a, b,
+ * c of the area; D replaces C. */
+void mma_write(struct emit *e, const struct mma *m, LLVMValueRef area,
+               uint64_t a, uint64_t b, uint64_t c);
+/* A name for its helper; size: of the name. */
+void mma_name(const struct mma *m, const char *prefix, char *name, size_t size);
+
+/* mma.m8n8k4 of f16 (mma_quad.c). */
+void mma_quad(struct emit *e, const struct graph_insn *insn);
+#endif
