@@ -182,6 +182,7 @@ void emit_mov(struct emit *e, const struct graph_insn *insn);
 void emit_cvta(struct emit *e, const struct graph_insn *insn);
 void emit_isspacep(struct emit *e, const struct graph_insn *insn);
 void emit_mma(struct emit *e, const struct graph_insn *insn);
+void emit_wmma(struct emit *e, const struct graph_insn *insn);
 void emit_ldmatrix(struct emit *e, const struct graph_insn *insn);
 void emit_movmatrix(struct emit *e, const struct graph_insn *insn);
 void emit_insn(struct emit *e, const struct graph_insn *insn);

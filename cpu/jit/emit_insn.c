@@ -287,6 +287,9 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
     case PTX_OP_MMA:
         emit_mma(e, insn);
         return;
+    case PTX_OP_WMMA:
+        emit_wmma(e, insn);
+        return;
     case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX:
         emit_ldmatrix(e, insn);

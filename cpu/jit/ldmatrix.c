@@ -17,31 +17,30 @@ static unsigned matrices(const struct ptx_insn *p)
 }
 
 /* The halves of a register with rows and columns exchanged. */
-static void transpose(struct emit *e, LLVMValueRef area, uint64_t at)
+static void transpose(struct emit *e, LLVMValueRef regs, uint64_t at)
 {
     LLVMTypeRef type = matrix_vec(e->i16, HALVES);
-    LLVMValueRef v = matrix_load(e, type, area, at, 64);
+    LLVMValueRef v = matrix_load(e, type, regs, at, 64);
     unsigned from[HALVES];
 
     for (unsigned i = 0; i < HALVES; i++)
         from[i] = i % 8 * 8 + i / 8;
-    matrix_store(e, matrix_shuffle(e, v, NULL, from, HALVES), area, at, 64);
+    matrix_store(e, matrix_shuffle(e, v, NULL, from, HALVES), regs, at, 64);
 }
 
-static void move_rows(struct emit *e, LLVMValueRef area, unsigned count,
-                      int is_store)
+static void move_rows(struct emit *e, LLVMValueRef regs, LLVMValueRef addresses,
+                      unsigned count, int is_store)
 {
     LLVMTypeRef row = matrix_vec(e->i32, 4);
 
     for (unsigned i = 0; i < count * ROWS; i++) {
-        uint64_t at = MATRIX_C + (uint64_t)i * ROW_BYTES;
-        LLVMValueRef p =
-            matrix_load(e, e->ptr, area, MATRIX_X + (uint64_t)i * 8, 8);
+        uint64_t at = (uint64_t)i * ROW_BYTES;
+        LLVMValueRef p = matrix_load(e, e->ptr, addresses, (uint64_t)i * 8, 8);
 
         if (is_store)
-            matrix_store(e, matrix_load(e, row, area, at, ROW_BYTES), p, 0, 1);
+            matrix_store(e, matrix_load(e, row, regs, at, ROW_BYTES), p, 0, 1);
         else
-            matrix_store(e, matrix_load(e, row, p, 0, 1), area, at, ROW_BYTES);
+            matrix_store(e, matrix_load(e, row, p, 0, 1), regs, at, ROW_BYTES);
     }
 }
 
@@ -55,10 +54,10 @@ static void helper(struct emit *e, struct matrix_fn *fn, unsigned count,
     if (!matrix_begin(e, fn, name))
         return;
     for (unsigned i = 0; is_store && is_transposed && i < count; i++)
-        transpose(e, fn->area, MATRIX_C + i * (uint64_t)MATRIX_TILE);
-    move_rows(e, fn->area, count, is_store);
+        transpose(e, fn->arg[0], i * (uint64_t)MATRIX_TILE);
+    move_rows(e, fn->arg[0], fn->arg[1], count, is_store);
     for (unsigned i = 0; !is_store && is_transposed && i < count; i++)
-        transpose(e, fn->area, MATRIX_C + i * (uint64_t)MATRIX_TILE);
+        transpose(e, fn->arg[0], i * (uint64_t)MATRIX_TILE);
     matrix_end(e, fn);
 }
 
@@ -90,7 +89,7 @@ void emit_ldmatrix(struct emit *e, const struct graph_insn *insn)
     if (is_store && matrix_put(e, insn, 1, count, 32, MATRIX_C))
         return;
     helper(e, &fn, count, is_store, ptx_has(p, PTX_MOD_TRANS));
-    matrix_call(e, &fn, matrix_area(e));
+    matrix_call(e, &fn, (uint64_t[MATRIX_ARGS]){MATRIX_C, MATRIX_X});
     if (!is_store)
         matrix_get(e, insn, 0, count, 32, MATRIX_C);
 }
@@ -102,9 +101,9 @@ void emit_movmatrix(struct emit *e, const struct graph_insn *insn)
     if (matrix_put(e, insn, 1, 1, 32, MATRIX_C))
         return;
     if (matrix_begin(e, &fn, "kiln.movmatrix.trans")) {
-        transpose(e, fn.area, MATRIX_C);
+        transpose(e, fn.arg[0], 0);
         matrix_end(e, &fn);
     }
-    matrix_call(e, &fn, matrix_area(e));
+    matrix_call(e, &fn, (uint64_t[MATRIX_ARGS]){MATRIX_C, MATRIX_X});
     matrix_get(e, insn, 0, 1, 32, MATRIX_C);
 }

@@ -121,9 +121,10 @@ int matrix_get(struct emit *e, const struct graph_insn *insn, int k,
 
 static LLVMTypeRef helper_type(struct emit *e)
 {
-    LLVMTypeRef args[] = {e->ptr};
+    LLVMTypeRef args[] = {e->ptr, e->ptr, e->ptr, e->ptr};
 
-    return LLVMFunctionType(LLVMVoidTypeInContext(e->l.ctx), args, 1, 0);
+    return LLVMFunctionType(LLVMVoidTypeInContext(e->l.ctx), args, MATRIX_ARGS,
+                            0);
 }
 
 static void set_attributes(struct emit *e, LLVMValueRef fn)
@@ -155,7 +156,8 @@ int matrix_begin(struct emit *e, struct matrix_fn *m, const char *name)
     if (!fresh)
         return 0;
     set_attributes(e, m->fn);
-    m->area = LLVMGetParam(m->fn, 0);
+    for (unsigned i = 0; i < MATRIX_ARGS; i++)
+        m->arg[i] = LLVMGetParam(m->fn, i);
     m->saved = e->l.b;
     m->saved_top = e->top;
     m->saved_fn = e->fn;
@@ -180,9 +182,14 @@ void matrix_end(struct emit *e, struct matrix_fn *m)
     e->fn = m->saved_fn;
 }
 
-void matrix_call(struct emit *e, const struct matrix_fn *m, LLVMValueRef area)
+void matrix_call(struct emit *e, const struct matrix_fn *m,
+                 const uint64_t at[MATRIX_ARGS])
 {
-    LLVMBuildCall2(e->l.b, helper_type(e), m->fn, &area, 1, "");
+    LLVMValueRef area = matrix_area(e), args[MATRIX_ARGS];
+
+    for (unsigned i = 0; i < MATRIX_ARGS; i++)
+        args[i] = matrix_at(e, area, at[i]);
+    LLVMBuildCall2(e->l.b, helper_type(e), m->fn, args, MATRIX_ARGS, "");
 }
 
 LLVMValueRef matrix_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b,

@@ -19,9 +19,10 @@
 enum {
     MATRIX_A = 0,
     MATRIX_B = 2048,
-    MATRIX_C = 3072, /* D too */
-    MATRIX_X = 4096, /* 32 addresses, or sparse metadata */
-    MATRIX_AREA = 4096 + 256,
+    MATRIX_C = 3072,
+    MATRIX_D = 4096,
+    MATRIX_X = 5120, /* addresses and the like */
+    MATRIX_AREA = MATRIX_X + 256,
     MATRIX_TILE = 128 /* bytes of a register of 32 bits */
 };
 
@@ -40,17 +41,20 @@ int matrix_put(struct emit *e, const struct graph_insn *insn, int k,
 int matrix_get(struct emit *e, const struct graph_insn *insn, int k,
                unsigned count, unsigned bits, uint64_t offset);
 
-/* A helper function: fn(area). begin gives 1 where it has still to be
- * written: the builder stands in it until end. */
+/* A helper function of up to four pointers. begin gives 1 where it has still
+ * to be written: the builder stands in it until end. */
+enum { MATRIX_ARGS = 4 };
 struct matrix_fn {
-    LLVMValueRef fn, area;
+    LLVMValueRef fn, arg[MATRIX_ARGS];
     LLVMBuilderRef saved, saved_top;
     LLVMValueRef saved_fn;
     LLVMBasicBlockRef slots, entry;
 };
 int matrix_begin(struct emit *e, struct matrix_fn *m, const char *name);
 void matrix_end(struct emit *e, struct matrix_fn *m);
-void matrix_call(struct emit *e, const struct matrix_fn *m, LLVMValueRef area);
+/* The arguments are places in the area. */
+void matrix_call(struct emit *e, const struct matrix_fn *m,
+                 const uint64_t at[MATRIX_ARGS]);
 /* Memory of the helper's own. */
 LLVMValueRef matrix_room(struct emit *e, uint64_t bytes);
 

@@ -80,7 +80,6 @@ void emit_mma(struct emit *e, const struct graph_insn *insn)
     const struct ptx_insn *p = insn->ptx;
     struct matrix_fn fn;
     struct mma m;
-    char name[96];
 
     if (ptx_has(p, PTX_MOD_M8N8K4) && p->type_count == 4 &&
         p->types[1] == PTX_F16) {
@@ -96,11 +95,7 @@ void emit_mma(struct emit *e, const struct graph_insn *insn)
         matrix_put(e, insn, 3, mma_acc_registers(m.c, m.m), bits_of(m.c),
                    MATRIX_C))
         return;
-    mma_name(&m, "mma", name, sizeof name);
-    if (matrix_begin(e, &fn, name)) {
-        mma_write(e, &m, fn.area, MATRIX_A, MATRIX_B, MATRIX_C);
-        matrix_end(e, &fn);
-    }
-    matrix_call(e, &fn, matrix_area(e));
-    matrix_get(e, insn, 0, mma_acc_registers(m.d, m.m), bits_of(m.d), MATRIX_C);
+    mma_helper(e, &m, &fn);
+    matrix_call(e, &fn, (uint64_t[]){MATRIX_A, MATRIX_B, MATRIX_C, MATRIX_D});
+    matrix_get(e, insn, 0, mma_acc_registers(m.d, m.m), bits_of(m.d), MATRIX_D);
 }

@@ -35,12 +35,9 @@ LLVMValueRef mma_step(struct emit *e, const struct mma *m, LLVMValueRef a,
 /* Registers of an accumulator of m rows. */
 unsigned mma_acc_registers(enum ptx_type acc, unsigned m);
 
-/* Write the multiplication into the helper being written: registers at a, b,
- * c of the area; D replaces C. */
-void mma_write(struct emit *e, const struct mma *m, LLVMValueRef area,
-               uint64_t a, uint64_t b, uint64_t c);
-/* A name for its helper; size: of the name. */
-void mma_name(const struct mma *m, const char *prefix, char *name, size_t size);
+/* The helper of a multiplication: its arguments are the registers of A, B, C
+ * and D; C and D may be the same. */
+void mma_helper(struct emit *e, const struct mma *m, struct matrix_fn *fn);
 
 /* mma.m8n8k4 of f16 (mma_quad.c). */
 void mma_quad(struct emit *e, const struct graph_insn *insn);

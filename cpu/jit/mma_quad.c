@@ -75,16 +75,16 @@ static LLVMValueRef collect(struct emit *e, LLVMValueRef *v, unsigned count,
     return all;
 }
 
-/* Registers at `from` as vectors of f32: each register two halves, or one
+/* Registers as vectors of f32: each register two halves, or one
  * number. */
-static void read_registers(struct emit *e, LLVMValueRef area, uint64_t from,
-                           unsigned count, int wide, LLVMValueRef *out)
+static void read_registers(struct emit *e, LLVMValueRef from, unsigned count,
+                           int wide, LLVMValueRef *out)
 {
     LLVMTypeRef type = matrix_vec(e->i32, LANES);
 
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef v =
-            matrix_load(e, type, area, from + i * (uint64_t)MATRIX_TILE, 64);
+            matrix_load(e, type, from, i * (uint64_t)MATRIX_TILE, 64);
 
         if (wide) {
             out[i] = cast_(&e->l, v, lower_float_like(&e->l, v, 32));
@@ -115,7 +115,7 @@ static void multiply(struct emit *e, const struct quad *q, LLVMValueRef *a,
     }
 }
 
-static void write_d(struct emit *e, const struct quad *q, LLVMValueRef area,
+static void write_d(struct emit *e, const struct quad *q, LLVMValueRef d,
                     LLVMValueRef *columns)
 {
     LLVMValueRef out[8];
@@ -144,26 +144,26 @@ static void write_d(struct emit *e, const struct quad *q, LLVMValueRef area,
             high = lower_width(&e->l, high, 32, 0);
             v = i_or(&e->l, low, i_shl(&e->l, high, k_int(high, 16)));
         }
-        matrix_store(e, v, area, MATRIX_C + i * (uint64_t)MATRIX_TILE, 64);
+        matrix_store(e, v, d, i * (uint64_t)MATRIX_TILE, 64);
     }
 }
 
 static void write_helper(struct emit *e, const struct quad *q,
-                         LLVMValueRef area)
+                         const LLVMValueRef *arg)
 {
     LLVMValueRef a[K], b[K], c[8], columns[COLUMNS];
     struct element from[LANES];
 
-    read_registers(e, area, MATRIX_A, 2, 0, a);
-    read_registers(e, area, MATRIX_B, 2, 0, b);
-    read_registers(e, area, MATRIX_C, q->c_wide ? 8 : 4, q->c_wide, c);
+    read_registers(e, arg[0], 2, 0, a);
+    read_registers(e, arg[1], 2, 0, b);
+    read_registers(e, arg[2], q->c_wide ? 8 : 4, q->c_wide, c);
     for (unsigned n = 0; n < COLUMNS; n++) {
         for (unsigned i = 0; i < LANES; i++)
             from[i] = of_c(q->c_wide, i / 8, i % 8, n);
         columns[n] = collect(e, c, 8, from);
     }
     multiply(e, q, a, b, columns);
-    write_d(e, q, area, columns);
+    write_d(e, q, arg[3], columns);
 }
 
 void mma_quad(struct emit *e, const struct graph_insn *insn)
@@ -187,9 +187,9 @@ void mma_quad(struct emit *e, const struct graph_insn *insn)
     snprintf(name, sizeof name, "kiln.mma.quad.%d%d%d%d", q.a_col != 0,
              q.b_row != 0, q.c_wide, q.d_wide);
     if (matrix_begin(e, &fn, name)) {
-        write_helper(e, &q, fn.area);
+        write_helper(e, &q, fn.arg);
         matrix_end(e, &fn);
     }
-    matrix_call(e, &fn, matrix_area(e));
-    matrix_get(e, insn, 0, q.d_wide ? 8 : 4, 32, MATRIX_C);
+    matrix_call(e, &fn, (uint64_t[]){MATRIX_A, MATRIX_B, MATRIX_C, MATRIX_D});
+    matrix_get(e, insn, 0, q.d_wide ? 8 : 4, 32, MATRIX_D);
 }

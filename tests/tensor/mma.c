@@ -12,27 +12,14 @@
  * f16 sum is rounded once, at its end.
  */
 #include "../api/api.h"
-#include "floats.h"
+#include "numbers.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum type { F16, BF16, TF32, F64, F32, S8, U8, S4, U4, B1, E4M3, E5M2, S32 };
 enum { LANES = 32, REGS = 8, ROUNDS = 24 };
-
-static const struct type_info {
-    const char *name;
-    unsigned bits;
-} types[] = {
-    [F16] = {"f16", 16}, [BF16] = {"bf16", 16}, [TF32] = {"tf32", 32},
-    [F64] = {"f64", 64}, [F32] = {"f32", 32},   [S8] = {"s8", 8},
-    [U8] = {"u8", 8},    [S4] = {"s4", 4},      [U4] = {"u4", 4},
-    [B1] = {"b1", 1},    [E4M3] = {"e4m3", 8},  [E5M2] = {"e5m2", 8},
-    [S32] = {"s32", 32},
-};
 
 struct form {
     unsigned m, k, sm;
@@ -82,35 +69,25 @@ static FILE *rows;
 
 /* --- what a lane holds --- */
 
-static unsigned width(enum type t)
-{
-    return types[t].bits == 64 ? 64 : 32;
-}
-
-static unsigned each(enum type t)
-{
-    return width(t) / types[t].bits;
-}
-
 static unsigned count_a(const struct form *f)
 {
-    return f->m * f->k / LANES / each(f->a);
+    return f->m * f->k / LANES / type_each(f->a);
 }
 
 static unsigned count_b(const struct form *f)
 {
-    return 8 * f->k / LANES / each(f->b);
+    return 8 * f->k / LANES / type_each(f->b);
 }
 
 static unsigned count_c(const struct form *f, enum type t)
 {
-    return f->m * 8 / LANES / each(t);
+    return f->m * 8 / LANES / type_each(t);
 }
 
 static uint64_t element(const fragment r, enum type t, unsigned lane,
                         unsigned i)
 {
-    const unsigned bits = types[t].bits, n = each(t);
+    const unsigned bits = type_bits(t), n = type_each(t);
     const uint64_t v = r[i / n][lane] >> (i % n * bits);
 
     return bits == 64 ? v : v & ((UINT64_C(1) << bits) - 1);
@@ -121,7 +98,7 @@ static uint64_t element(const fragment r, enum type t, unsigned lane,
 static uint64_t get_a(const struct form *f, const fragment a, unsigned row,
                       unsigned k)
 {
-    const unsigned n = each(f->a);
+    const unsigned n = type_each(f->a);
     const unsigned lane = row % 8 * 4 + k / n % 4;
     const unsigned reg = k / (4 * n) * (f->m / 8) + row / 8;
 
@@ -131,7 +108,7 @@ static uint64_t get_a(const struct form *f, const fragment a, unsigned row,
 static uint64_t get_b(const struct form *f, const fragment b, unsigned k,
                       unsigned col)
 {
-    const unsigned n = each(f->b);
+    const unsigned n = type_each(f->b);
 
     return element(b, f->b, col * 4 + k / n % 4, k / (4 * n) * n + k % n);
 }
@@ -147,52 +124,12 @@ static unsigned index_c(unsigned row, unsigned col)
     return row / 8 * 2 + col % 2;
 }
 
-/* --- numbers --- */
-
-static double real(enum type t, uint64_t v)
-{
-    double x;
-
-    switch (t) {
-    case F16:
-        return half_decode((uint32_t)v);
-    case BF16:
-        return single_decode((uint32_t)v << 16);
-    case TF32:
-        return single_decode((uint32_t)v & 0xffffe000);
-    case F32:
-        return single_decode((uint32_t)v);
-    case E4M3:
-        return float_decode((uint32_t)v, 4, 3, 0);
-    case E5M2:
-        return float_decode((uint32_t)v, 5, 2, 1);
-    default:
-        memcpy(&x, &v, 8);
-        return x;
-    }
-}
-
-static int64_t integer(enum type t, uint64_t v)
-{
-    switch (t) {
-    case S8:
-        return (int8_t)v;
-    case S4:
-        return (int8_t)(v << 4) >> 4;
-    case S32:
-        return (int32_t)v;
-    default:
-        return (int64_t)v;
-    }
-}
-
 static uint64_t sum_real(const struct form *f, const fragment a,
                          const fragment b, uint64_t c, unsigned row,
                          unsigned col)
 {
     double wide = real(f->c, c);
     float sum = (float)wide;
-    uint64_t bits;
 
     for (unsigned k = 0; k < f->k; k++) {
         const double x = real(f->a, get_a(f, a, row, k));
@@ -203,12 +140,7 @@ static uint64_t sum_real(const struct form *f, const fragment a,
         else
             sum = fmaf((float)x, (float)y, sum);
     }
-    if (f->d == F16)
-        return half_encode((double)sum);
-    if (f->d == F32)
-        return single_encode(sum);
-    memcpy(&bits, &wide, 8);
-    return bits;
+    return from_real(f->d, f->d == F64 ? wide : (double)sum);
 }
 
 static uint64_t sum_integer(const struct form *f, const fragment a,
@@ -233,50 +165,14 @@ static uint64_t sum_integer(const struct form *f, const fragment a,
 
 /* --- inputs --- */
 
-static uint64_t random_bits(void)
-{
-    static uint64_t x = 88172645463325252u;
-
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return x * UINT64_C(0x2545f4914f6cdd1d);
-}
-
-/* Some rounds have numbers of like size, so that sums mean something, others
- * any bits at all. */
-static uint64_t random_element(enum type t, unsigned round)
-{
-    const uint64_t r = random_bits() >> 11;
-    const double x = ((double)(r >> 12) * 0x1p-41 * 2 - 1) *
-                     (round % 4 == 1 ? ldexp(1, (int)(r % 24) - 12) : 1);
-    uint64_t bits;
-
-    if (round % 4 == 3 || types[t].bits < 16 || t == S32)
-        return random_bits();
-    if (round % 8 == 2) /* small whole numbers: sums are exact */
-        return t == F16    ? half_encode((double)(int)(r % 17) - 8)
-               : t == F64  ? 0x4000000000000000u + (r % 8 << 49)
-               : t == BF16 ? single_encode((float)(int)(r % 17) - 8) >> 16
-                           : single_encode((float)(int)(r % 17) - 8);
-    if (t == F16)
-        return half_encode(x);
-    if (t == BF16)
-        return single_encode((float)x) >> 16;
-    if (t == TF32 || t == F32)
-        return single_encode((float)x);
-    memcpy(&bits, &x, 8);
-    return bits;
-}
-
 static void fill(fragment r, enum type t, unsigned count, unsigned round)
 {
     memset(r, 0, sizeof(fragment));
     for (unsigned j = 0; j < count; j++)
         for (unsigned lane = 0; lane < LANES; lane++)
-            for (unsigned i = 0; i < each(t); i++) {
+            for (unsigned i = 0; i < type_each(t); i++) {
                 const uint64_t v = random_element(t, round);
-                const unsigned bits = types[t].bits;
+                const unsigned bits = type_bits(t);
 
                 r[j][lane] |= (bits == 64 ? v : v & ((1ull << bits) - 1))
                               << i * bits;
@@ -284,27 +180,6 @@ static void fill(fragment r, enum type t, unsigned count, unsigned round)
 }
 
 /* --- the kernel --- */
-
-static const char *register_type(enum type t)
-{
-    return t == F64 ? "f64" : t == F32 ? "f32" : "b32";
-}
-
-static size_t put(char *text, size_t at, size_t size, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static size_t put(char *text, size_t at, size_t size, const char *format, ...)
-{
-    va_list list;
-    int n;
-
-    va_start(list, format);
-    n = vsnprintf(text + at, size - at, format, list);
-    va_end(list);
-    if (n < 0 || (size_t)n >= size - at)
-        abort();
-    return at + (size_t)n;
-}
 
 static size_t put_list(char *text, size_t at, size_t size, char name,
                        unsigned count)
@@ -320,8 +195,8 @@ static void mnemonic(const struct form *f, char *text, size_t size)
     const int behind = f->a == B1;
 
     snprintf(text, size, "mma.sync.aligned.m%un8k%u.row.col%s.%s.%s.%s.%s%s",
-             f->m, f->k, behind ? "" : f->more, types[f->d].name,
-             types[f->a].name, types[f->b].name, types[f->c].name,
+             f->m, f->k, behind ? "" : f->more, type_name(f->d),
+             type_name(f->a), type_name(f->b), type_name(f->c),
              behind ? f->more : "");
 }
 
