@@ -32,6 +32,16 @@ bench:
 	ninja -C $(B) -j $(JOBS)
 	tools/run-bench.sh $(B) $(ONLY)
 
+# What the parser and the code generator take of the toolkit's libraries:
+# make ptx-coverage ARGS="--objects 100 --seed 7"
+ptx-coverage: build
+	tests/coverage/run.sh $(B)/bin/ptx_coverage $(ARGS)
+
+# New answers of the toolkit's assembler for tests/ptxas.
+ptxas-answers:
+	python3 tests/ptxas/judge.py 1 10000 > $(B)/answers.txt
+	mv $(B)/answers.txt tests/ptxas/answers.txt
+
 fuzz:
 	tools/install-deps.sh fuzz
 	cmake --preset fuzz
@@ -54,4 +64,4 @@ tidy: build
 clean:
 	rm -rf build
 
-.PHONY: build deps run check check-long bench fuzz coverage format tidy clean
+.PHONY: build deps run check check-long bench fuzz coverage ptx-coverage ptxas-answers format tidy clean
