@@ -287,7 +287,7 @@ void emit_block(struct emit *e, int block)
         LLVMBuildBr(e->l.b, next_test(e, block));
     else if (b->waits && e->resume)
         wait_leave(e, block);
-    else if (b->term == GRAPH_JUMP)
+    else if (b->term == GRAPH_JUMP || b->term == GRAPH_DETOUR)
         follow(e, &b->succ[0]);
     else if (b->divergent)
         divergent_branch(e, b);

@@ -7,7 +7,7 @@
  * of conditional only. A barrier ends its block, and its result is made in
  * the next, so that a warp can leave at the one and come back at the other.
  */
-#include "cpu/jit/graph.h"
+#include "cpu/jit/escape.h"
 
 #include <string.h>
 
@@ -71,6 +71,11 @@ static int add_insn(struct graph *g, int block, const struct ptx_insn *ptx,
         b->line = ptx->line;
     b->insn_count++;
     return 0;
+}
+
+int graph_add_insn(struct graph *g, int block, const struct ptx_insn *insn)
+{
+    return add_insn(g, block, insn, GRAPH_INSN_PTX);
 }
 
 static void jump(struct graph *g, int from, int to)
@@ -368,12 +373,10 @@ int graph_in_loop(const struct graph *g, int block, int loop)
     return 0;
 }
 
-enum kiln_status graph_analyse(struct graph *g, struct kiln_error *err)
+static enum kiln_status analyse(struct graph *g, struct kiln_error *err)
 {
-    enum kiln_status st = graph_build(g, err);
+    enum kiln_status st = graph_loops(g, err);
 
-    if (!st)
-        st = graph_loops(g, err);
     if (!st)
         st = graph_ssa(g, err);
     if (!st)
@@ -385,4 +388,31 @@ enum kiln_status graph_analyse(struct graph *g, struct kiln_error *err)
     if (!st)
         st = graph_alike(g, err);
     return st;
+}
+
+enum kiln_status graph_analyse(struct graph *g, struct kiln_error *err)
+{
+    const struct graph fresh = *g;
+    struct escape_plan plan;
+    enum kiln_status st = graph_build(g, err);
+    const int count = g->block_count;
+
+    if (!st)
+        st = analyse(g, err);
+    if (!st)
+        st = escape_find(g, count, &plan, err);
+    if (st || !plan.count)
+        return st;
+    *g = fresh;
+    st = graph_build(g, err);
+    if (!st)
+        st = escape_apply(g, &plan, err);
+    if (!st)
+        st = analyse(g, err);
+    if (st != KILN_E_NOT_SUPPORTED)
+        return st;
+    /* The change has made a loop that is entered twice: do without. */
+    *g = fresh;
+    st = graph_build(g, err);
+    return st ? st : analyse(g, err);
 }

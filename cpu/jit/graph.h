@@ -7,7 +7,8 @@
  *
  * The passes, in order, each in the file of its name: graph (blocks),
  * loops (preheaders, latches, the linear order), ssa, waits, shape, schedule,
- * alike.
+ * alike. Where lanes may wait for lanes of their own warp the graph is
+ * changed and analysed again (escape).
  */
 #ifndef KILN_CPU_JIT_GRAPH_H
 #define KILN_CPU_JIT_GRAPH_H
@@ -70,7 +71,13 @@ struct graph_insn {
     int cc_def;
 };
 
-enum graph_term { GRAPH_JUMP, GRAPH_BRANCH, GRAPH_RET };
+enum graph_term {
+    GRAPH_JUMP,
+    GRAPH_BRANCH,
+    GRAPH_RET,
+    GRAPH_DETOUR /* goes to succ[0]; succ[1] is never taken, and makes what
+                  * leads here part of a loop (escape.c) */
+};
 
 struct graph_edge {
     int from, to;
@@ -112,12 +119,20 @@ struct graph_block {
     unsigned line;
 };
 
+/* Whether a loop may go on until somebody else writes to memory. */
+enum graph_waits {
+    GRAPH_WAITS_NOT,
+    GRAPH_WAITS_BRIEFLY, /* each round gets somebody on: compare and swap of
+                          * what was read */
+    GRAPH_WAITS_FOR_OTHERS
+};
+
 struct graph_loop {
     int header, latch;
     int parent;
     int first_pos, last_pos;
     uint8_t divergent; /* lanes may leave it at different iterations */
-    uint8_t waits;     /* may go on until others write to memory */
+    uint8_t waits;     /* enum graph_waits */
 };
 
 struct graph {
@@ -156,6 +171,7 @@ enum kiln_status graph_alike(struct graph *g, struct kiln_error *err);
 /* For the passes: preds, reachability, RPO and immediate dominators anew. */
 enum kiln_status graph_order(struct graph *g, struct kiln_error *err);
 int graph_new_block(struct graph *g);
+int graph_add_insn(struct graph *g, int block, const struct ptx_insn *insn);
 int graph_dominates(const struct graph *g, int a, int b);
 int graph_in_loop(const struct graph *g, int block, int loop);
 
