@@ -15,6 +15,10 @@
  * size it cannot hurt. */
 enum { RATIO = 200, RATIO_FROM = 1 << 20 };
 
+/* Blocks of a zstd frame: so many, and one for so many bytes that come out. In
+ * the toolkit's libraries each gives 17 KiB and more on the average. */
+enum { BLOCKS_FREE = 16, BLOCK_LEAST = 1 << 12 };
+
 static const uint64_t DEFAULT_CAP = (uint64_t)1 << 30;
 
 static enum kiln_status check(const struct fatbin_entry *e, uint64_t cap,
@@ -41,6 +45,51 @@ static enum kiln_status check(const struct fatbin_entry *e, uint64_t cap,
     return KILN_OK;
 }
 
+/* A frame's header: its length, 0 when it is none. *tail: bytes behind its
+ * last block. (RFC 8878, 3.1.1.1) */
+static size_t frame_header(const unsigned char *at, size_t size, size_t *tail)
+{
+    static const unsigned char content[4] = {0, 2, 4, 8};
+    static const unsigned char dictionary[4] = {0, 1, 2, 4};
+    uint32_t magic;
+    unsigned flags;
+    size_t n;
+
+    if (size < 5)
+        return 0;
+    memcpy(&magic, at, sizeof magic);
+    flags = at[4];
+    n = (size_t)5 + content[flags >> 6] + dictionary[flags & 3];
+    /* With one segment the window is left out, and a size of 0 takes a byte. */
+    n += flags & 0x20 ? !(flags >> 6) : 1;
+    *tail = flags & 4 ? 4 : 0;
+    return magic == ZSTD_MAGICNUMBER && n <= size ? n : 0;
+}
+
+/* Whether the payload is one frame whose blocks are about as large as a
+ * compressor makes them: each may take microseconds whatever it gives, and
+ * frames of one block each even more. */
+static int is_frame(const struct fatbin_entry *e)
+{
+    size_t size = (size_t)e->payload_size, tail = 0;
+    size_t at = frame_header(e->payload, size, &tail);
+    uint64_t blocks = 0, most = BLOCKS_FREE + e->plain_size / BLOCK_LEAST;
+    unsigned last = 0;
+
+    while (at && !last && size - at >= 3 && blocks++ < most) {
+        const unsigned char *p = e->payload + at;
+        uint32_t header = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
+        size_t n = (header >> 1 & 3) == 1 ? 1 : header >> 3; /* 1: a run */
+
+        at += 3;
+        if (n > size - at)
+            return 0;
+        at += n;
+        last = header & 1;
+    }
+    return last && size - at == tail;
+}
+
 /* Unpack to exactly plain_size bytes; the number that came, or -1. */
 static int64_t decode(const struct fatbin_entry *e, unsigned char *to)
 {
@@ -52,6 +101,8 @@ static int64_t decode(const struct fatbin_entry *e, unsigned char *to)
         return LZ4_decompress_safe((const char *)e->payload, (char *)to,
                                    (int)e->payload_size, (int)e->plain_size);
     }
+    if (!is_frame(e))
+        return -1;
     n = ZSTD_decompress(to, (size_t)e->plain_size, e->payload,
                         (size_t)e->payload_size);
     return ZSTD_isError(n) ? -1 : (int64_t)n;

@@ -24,6 +24,8 @@ void file_give(void *to, const void *from, size_t size)
 }
 
 static const uint64_t PIPE_LIMIT = (uint64_t)4 << 30;
+/* Bounds of what one entry may unpack to, four times the file between them. */
+static const uint64_t CAP_LEAST = 1 << 28, CAP_MOST = 1 << 30;
 
 static enum kiln_status read_fd(void *data, uint64_t offset, void *to,
                                 size_t size, struct kiln_error *err)
@@ -250,9 +252,20 @@ enum kiln_status file_unpack(const struct kiln_file *file, size_t index,
                                  .plain_size = e->plain_size};
     uint64_t at = e->offset + e->header_size;
     size_t size = (size_t)entry.payload_size;
+    uint64_t most = file->source.size < CAP_LEAST / 4  ? CAP_LEAST
+                    : file->source.size < CAP_MOST / 4 ? file->source.size * 4
+                                                       : CAP_MOST;
     void *copy = NULL;
     enum kiln_status st = KILN_OK;
 
+    if (e->bomb)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "%s: entry %u: %llu bytes from %llu, and with what is "
+                         "before it more than a file of %llu may unpack to",
+                         file->name, e->index,
+                         (unsigned long long)e->plain_size,
+                         (unsigned long long)e->payload_size,
+                         (unsigned long long)file->source.size);
     if (file->bytes) {
         entry.payload = (const unsigned char *)file->bytes + at;
     } else {
@@ -265,7 +278,7 @@ enum kiln_status file_unpack(const struct kiln_file *file, size_t index,
         entry.payload = copy;
     }
     if (!st)
-        st = fatbin_unpack(&entry, cap, out, err);
+        st = fatbin_unpack(&entry, cap ? cap : most, out, err);
     kiln_release(copy);
     return st;
 }

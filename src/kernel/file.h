@@ -29,6 +29,7 @@ struct file_entry {
     uint16_t minor;
     char variant;
     uint8_t packing; /* enum fatbin_packing */
+    uint8_t bomb;    /* with those before it, more than a file may unpack to */
 };
 
 struct file_container {
@@ -63,6 +64,8 @@ struct kiln_file {
     struct file_entry *entries[FILE_LIST_MAX / FILE_BLOCK];
     size_t container_count;
     size_t entry_count;
+    size_t damages;    /* sentences kept */
+    uint64_t unpacked; /* bytes that all packed entries would give */
 };
 
 /* Of an index that is in range. */
@@ -85,8 +88,8 @@ enum kiln_status file_find(void *file, uint64_t from, uint64_t to, int anywhere,
 #define FILE_GIVE(to, from) file_give((to), &(from), sizeof(from))
 void file_give(void *to, const void *from, size_t size);
 
-/* The payload of an entry, unpacked. cap: the plain size at most, 0: the
- * reader's own limit. */
+/* The payload of an entry, unpacked. cap: the plain size at most, 0: four
+ * times the file, at least 256 MiB and at most the reader's own limit. */
 enum kiln_status file_unpack(const struct kiln_file *file, size_t index,
                              uint64_t cap, struct buffer *out,
                              struct kiln_error *err);

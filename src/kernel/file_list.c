@@ -13,6 +13,11 @@
 
 /* Of an image by itself this much is read to label it. */
 enum { LABEL_READ = 64 << 20 };
+/* More sentences of what is damaged nobody reads. */
+enum { DAMAGES_MAX = 1 << 12 };
+/* What all packed entries of a file may give: libraries come to 11 times what
+ * they hold packed. */
+enum { UNPACKED_RATIO = 16, UNPACKED_FREE = 1 << 28 };
 
 const struct file_container *file_container(const struct kiln_file *file,
                                             size_t index)
@@ -122,6 +127,12 @@ static enum kiln_status take_entry(void *data, const struct fatbin_entry *e,
                              .packing = (uint8_t)e->packing};
 
     (void)stored;
+    if (e->packing != FATBIN_PLAIN) {
+        if (__builtin_add_overflow(f->unpacked, e->plain_size, &f->unpacked))
+            f->unpacked = UINT64_MAX;
+        out.bomb = f->unpacked / UNPACKED_RATIO >
+                   f->source.size + UNPACKED_FREE / UNPACKED_RATIO;
+    }
     return add_entry(f, &out, err);
 }
 
@@ -220,7 +231,9 @@ static enum kiln_status take_damage(void *data, const struct kiln_error *what,
     struct kiln_file *f = data;
 
     (void)err;
-    last_container(f)->damage = keep(f, what->text, strlen(what->text));
+    last_container(f)->damage = f->damages++ < DAMAGES_MAX
+                                    ? keep(f, what->text, strlen(what->text))
+                                    : "damaged, as many are before it";
     return KILN_OK;
 }
 

@@ -278,18 +278,19 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
     return EXIT_DONE;
 }
 
+/* Whether one of its entries defines the kernel; each entry is asked. */
 static int wanted(const struct explain *x, const struct kiln_file *file,
-                  size_t index, const struct entry_symbols *symbols)
+                  size_t index, struct symbol_stream *stream)
 {
     struct kiln_container c = {.size = sizeof c};
+    int found = 0;
 
     if (!x->kernel)
         return 1;
     kiln_file_container(file, index, &c, NULL);
-    for (size_t i = c.first; i < c.first + c.count; i++)
-        if (defines(&symbols[i], x->kernel))
-            return 1;
-    return 0;
+    for (size_t i = 0; i < c.count; i++)
+        found |= defines(symbols_next(stream), x->kernel);
+    return found;
 }
 
 static void heading(struct explain *x, const struct kiln_file *file)
@@ -318,16 +319,22 @@ static void heading(struct explain *x, const struct kiln_file *file)
 
 static int explain_file(struct explain *x, const struct kiln_file *file)
 {
-    struct entry_symbols *symbols = x->kernel ? symbols_of_file(file) : NULL;
+    struct symbol_stream *stream = x->kernel ? symbols_start(file) : NULL;
     int rc = EXIT_DONE;
+
+    if (x->kernel && !stream) {
+        fprintf(stderr, "kiln explain: %s: no memory for its kernels\n",
+                x->path);
+        return EXIT_FAILED;
+    }
 
     heading(x, file);
     for (size_t i = 0; !rc && i < kiln_file_container_count(file); i++)
-        if (wanted(x, file, i, symbols))
+        if (wanted(x, file, i, stream))
             rc = explain_container(x, file, i);
     if (x->json)
         puts("]}");
-    symbols_free(symbols, kiln_file_entry_count(file));
+    symbols_end(stream);
     if (!rc && !x->shown) {
         fprintf(stderr,
                 "kiln explain: %s: no container with a kernel %s "

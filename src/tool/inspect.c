@@ -192,27 +192,29 @@ static void print_summary(const struct kiln_file *file)
 
 static void list_entries(struct inspect *in, const struct kiln_file *file,
                          const struct kiln_container *c,
-                         struct entry_symbols *symbols)
+                         struct symbol_stream *stream)
 {
     for (size_t i = c->first; i < c->first + c->count; i++) {
+        const struct entry_symbols *symbols =
+            stream ? symbols_next(stream) : NULL;
         struct kiln_entry e = {.size = sizeof e};
 
         kiln_file_entry(file, i, &e, NULL);
         if (in->json) {
-            entry_json(&e, symbols ? &symbols[i] : NULL, &in->out);
+            entry_json(&e, symbols, &in->out);
         } else if (!in->summary) {
             print_entry(&e);
             if (symbols)
-                symbols_print(&symbols[i], stdout);
+                symbols_print(symbols, stdout);
         }
-        if (symbols && symbols[i].error.status &&
-            symbols[i].error.status != KILN_E_NOT_SUPPORTED)
+        if (symbols && symbols->error.status &&
+            symbols->error.status != KILN_E_NOT_SUPPORTED)
             in->bad = 1;
     }
 }
 
 static void list_file(struct inspect *in, const struct kiln_file *file,
-                      struct entry_symbols *symbols)
+                      struct symbol_stream *stream)
 {
     struct kiln_container c = {.size = sizeof c};
 
@@ -224,7 +226,7 @@ static void list_file(struct inspect *in, const struct kiln_file *file,
             container_json(&c, &in->out);
         else if (!in->summary)
             print_container(&c, i);
-        list_entries(in, file, &c, symbols);
+        list_entries(in, file, &c, stream);
         if (in->json) {
             json_end(&in->out, ']');
             json_end(&in->out, '}');
@@ -241,7 +243,7 @@ static void list_file(struct inspect *in, const struct kiln_file *file,
 
 static void inspect_file(struct inspect *in, const char *path)
 {
-    struct entry_symbols *symbols = NULL;
+    struct symbol_stream *stream = NULL;
     struct kiln_file *file;
     struct kiln_error err;
 
@@ -256,8 +258,14 @@ static void inspect_file(struct inspect *in, const char *path)
         in->bad = 1;
         return;
     }
-    if (in->kernels)
-        symbols = symbols_of_file(file);
+    if (in->kernels) {
+        stream = symbols_start(file);
+        if (!stream) {
+            fprintf(stderr, "kiln inspect: %s: no memory for its kernels\n",
+                    path);
+            in->bad = 1;
+        }
+    }
     if (in->json) {
         json_begin(&in->out, NULL, '{');
         json_text(&in->out, "file", path);
@@ -267,14 +275,14 @@ static void inspect_file(struct inspect *in, const char *path)
         printf("%s: %s, %llu bytes\n", path, kiln_file_looks(file),
                (unsigned long long)kiln_file_size(file));
     }
-    list_file(in, file, symbols);
+    list_file(in, file, stream);
     if (in->json)
         json_end(&in->out, '}');
     else
         print_summary(file);
     if (in->extract && extract_file(file, in->extract))
         in->bad = 1;
-    symbols_free(symbols, kiln_file_entry_count(file));
+    symbols_end(stream);
     kiln_file_close(file);
 }
 

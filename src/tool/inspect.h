@@ -21,10 +21,14 @@ struct entry_symbols {
     struct kiln_error error;
 };
 
-/* One for each entry of the file, heap; NULL when memory is out. Threads as
- * many as there are processors. */
-struct entry_symbols *symbols_of_file(const struct kiln_file *file);
-void symbols_free(struct entry_symbols *list, size_t count);
+/* Symbols of all entries of a file, in their order, read ahead by as many
+ * threads as there are processors: of each entry once, while the caller goes
+ * through them. NULL when memory or threads are out. */
+struct symbol_stream;
+struct symbol_stream *symbols_start(const struct kiln_file *file);
+/* Of the next entry; good until the next call. */
+const struct entry_symbols *symbols_next(struct symbol_stream *stream);
+void symbols_end(struct symbol_stream *stream);
 
 void symbols_print(const struct entry_symbols *of, FILE *to);
 void symbols_json(const struct entry_symbols *of, struct json *j);

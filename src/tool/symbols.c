@@ -1,69 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels and variables of entries: read with all processors, shown in the
- * order of the file.
+ * Kernels and variables of an entry, as they are shown.
  */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tool/inspect.h"
-
-enum { THREADS_MAX = 256 };
-
-struct work {
-    const struct kiln_file *file;
-    struct entry_symbols *list;
-    size_t count;
-    atomic_size_t next;
-};
-
-static void *read_some(void *data)
-{
-    struct work *w = data;
-
-    for (;;) {
-        size_t i = atomic_fetch_add(&w->next, 1);
-
-        if (i >= w->count)
-            return NULL;
-        w->list[i].error.status = kiln_symbols_read(
-            w->file, i, &w->list[i].symbols, &w->list[i].error);
-    }
-}
-
-struct entry_symbols *symbols_of_file(const struct kiln_file *file)
-{
-    struct work work = {.file = file, .count = kiln_file_entry_count(file)};
-    pthread_t threads[THREADS_MAX];
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t wanted = cores > 1 ? (size_t)cores : 1, started = 0;
-
-    if (wanted > work.count)
-        wanted = work.count;
-    if (wanted > THREADS_MAX)
-        wanted = THREADS_MAX;
-    work.list = calloc(work.count + 1, sizeof *work.list);
-    if (!work.list)
-        return NULL;
-    /* This thread is one of them, and does it all where none can be had. */
-    while (started + 1 < wanted &&
-           !pthread_create(&threads[started], NULL, read_some, &work))
-        started++;
-    read_some(&work);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    return work.list;
-}
-
-void symbols_free(struct entry_symbols *list, size_t count)
-{
-    for (size_t i = 0; list && i < count; i++)
-        kiln_symbols_free(list[i].symbols);
-    free(list);
-}
 
 void put_plain(FILE *to, const char *text)
 {

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Symbols of entries, read by all processors and handed out in the order of
+ * the file. Only so many are held at a time: a large library has more kernels
+ * than fit into memory unpacked, and an attack has more still.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tool/inspect.h"
+
+enum { THREADS_MAX = 256, SLOTS = 1024 };
+
+/* Bytes of images that are unpacked at a time, where more than one is. */
+static const uint64_t IN_FLIGHT = 1 << 28;
+
+struct slot {
+    struct entry_symbols symbols;
+    int ready;
+};
+
+struct symbol_stream {
+    const struct kiln_file *file;
+    size_t count;
+    pthread_mutex_t lock;   /* of all below */
+    pthread_cond_t room;    /* a slot or memory became free */
+    pthread_cond_t arrived; /* a slot became ready */
+    size_t next;            /* entry that nobody reads yet */
+    size_t taken;           /* entries handed out */
+    uint64_t in_flight;
+    int stop;
+    struct slot slots[SLOTS]; /* entry i: number i % SLOTS */
+    pthread_t threads[THREADS_MAX];
+    size_t thread_count;
+};
+
+static uint64_t weight(const struct symbol_stream *s, size_t index)
+{
+    struct kiln_entry e = {.size = sizeof e};
+
+    kiln_file_entry(s->file, index, &e, NULL);
+    return e.plain < IN_FLIGHT ? e.plain + e.stored : IN_FLIGHT;
+}
+
+/* The entry to read now, or count. Called with the lock. */
+static size_t claim(struct symbol_stream *s, uint64_t *bytes)
+{
+    while (!s->stop && s->next < s->count) {
+        *bytes = weight(s, s->next);
+        /* The caller still looks at the slot of the last one. */
+        if (s->next - s->taken < SLOTS - 1 &&
+            (!s->in_flight || s->in_flight + *bytes <= IN_FLIGHT)) {
+            s->in_flight += *bytes;
+            return s->next++;
+        }
+        pthread_cond_wait(&s->room, &s->lock);
+    }
+    return s->count;
+}
+
+static void *read_entries(void *data)
+{
+    struct symbol_stream *s = data;
+
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        struct entry_symbols e = {0};
+        uint64_t bytes = 0;
+        size_t i = claim(s, &bytes);
+
+        if (i == s->count)
+            break;
+        pthread_mutex_unlock(&s->lock);
+        e.error.status = kiln_symbols_read(s->file, i, &e.symbols, &e.error);
+        pthread_mutex_lock(&s->lock);
+        s->in_flight -= bytes;
+        s->slots[i % SLOTS].symbols = e;
+        s->slots[i % SLOTS].ready = 1;
+        pthread_cond_signal(&s->arrived);
+        pthread_cond_broadcast(&s->room);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+struct symbol_stream *symbols_start(const struct kiln_file *file)
+{
+    struct symbol_stream *s = calloc(1, sizeof *s);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t wanted = cores > 1 ? (size_t)cores : 1;
+
+    if (!s)
+        return NULL;
+    s->file = file;
+    s->count = kiln_file_entry_count(file);
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->room, NULL);
+    pthread_cond_init(&s->arrived, NULL);
+    wanted = wanted > THREADS_MAX ? THREADS_MAX : wanted;
+    wanted = wanted > s->count ? s->count : wanted;
+    while (s->thread_count < wanted &&
+           !pthread_create(&s->threads[s->thread_count], NULL, read_entries, s))
+        s->thread_count++;
+    if (s->count && !s->thread_count) {
+        symbols_end(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* The slot of the last entry that was handed out is empty again. */
+static void empty_last(struct symbol_stream *s)
+{
+    struct slot *last = &s->slots[(s->taken - 1) % SLOTS];
+
+    kiln_symbols_free(last->symbols.symbols);
+    *last = (struct slot){0};
+}
+
+const struct entry_symbols *symbols_next(struct symbol_stream *s)
+{
+    const struct slot *slot;
+
+    pthread_mutex_lock(&s->lock);
+    if (s->taken)
+        empty_last(s);
+    slot = &s->slots[s->taken % SLOTS];
+    while (!slot->ready)
+        pthread_cond_wait(&s->arrived, &s->lock);
+    s->taken++;
+    pthread_cond_broadcast(&s->room);
+    pthread_mutex_unlock(&s->lock);
+    return &slot->symbols;
+}
+
+void symbols_end(struct symbol_stream *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->stop = 1;
+    pthread_cond_broadcast(&s->room);
+    pthread_mutex_unlock(&s->lock);
+    for (size_t i = 0; i < s->thread_count; i++)
+        pthread_join(s->threads[i], NULL);
+    for (size_t i = 0; i < SLOTS; i++)
+        kiln_symbols_free(s->slots[i].symbols.symbols);
+    pthread_cond_destroy(&s->arrived);
+    pthread_cond_destroy(&s->room);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
