@@ -42,6 +42,11 @@ ptxas-answers:
 	python3 tests/ptxas/judge.py 1 10000 > $(B)/answers.txt
 	mv $(B)/answers.txt tests/ptxas/answers.txt
 
+# Every instruction against what an NVIDIA GPU answered: docs/fidelity.md.
+fidelity: deps build
+	KILN_CACHE_DISABLE=1 $(B)/bin/fidelity \
+	    --answers tests/fidelity/nvidia-sm90-580.answers
+
 fuzz:
 	tools/install-deps.sh fuzz
 	cmake --preset fuzz
@@ -64,4 +69,4 @@ tidy: build
 clean:
 	rm -rf build
 
-.PHONY: build deps run check check-long bench fuzz coverage ptx-coverage ptxas-answers format tidy clean
+.PHONY: build deps run check check-long bench fidelity fuzz coverage ptx-coverage ptxas-answers format tidy clean
