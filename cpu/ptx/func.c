@@ -159,7 +159,8 @@ static int same_vars(const struct ptx_var *a, size_t an,
     if (an != bn)
         return 0;
     for (size_t i = 0; i < an; i++) {
-        if (a[i].size != b[i].size)
+        if (a[i].space != b[i].space || a[i].type != b[i].type ||
+            a[i].size != b[i].size || a[i].align != b[i].align)
             return 0;
     }
     return 1;
@@ -196,7 +197,6 @@ static enum kiln_status settle(struct parser *p, struct symbol *s,
         return ptx_fatal(p, f->line, "Duplicate definition of '%.100s'",
                          f->name);
     old = s->bind->func;
-    *out = old;
     if (f->has_body && old->has_body)
         return ptx_fatal(p, f->line,
                          "Duplicate definition of function '%.100s'", f->name);
@@ -204,7 +204,8 @@ static enum kiln_status settle(struct parser *p, struct symbol *s,
         !same_vars(f->results, f->result_count, old->results,
                    old->result_count) ||
         f->is_entry != old->is_entry)
-        return differs(p, f);
+        return differs(p, f); /* its body is read by its own parameters */
+    *out = old;
     if (f->has_body) {
         const struct ptx_func before = *old;
 

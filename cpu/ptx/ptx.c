@@ -187,6 +187,9 @@ static enum kiln_status target(struct parser *p)
             return st;
         next(p);
     } while (at(p, ','));
+    if (!p->module->target)
+        return ptx_fatal(p, p->lx.token.line,
+                         "Target architecture not defined at start of file");
     return KILN_OK;
 }
 
