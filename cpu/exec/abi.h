@@ -29,11 +29,12 @@
 #include <stdint.h>
 
 enum {
-    ABI_VERSION = 4,
+    ABI_VERSION = 5,
     ABI_WARP = 32,
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
-    ABI_BARRIERS = 16
+    ABI_CLUSTER_BARRIER = 16, /* a cluster is one block */
+    ABI_BARRIERS = 17
 };
 
 /* One launch; constant while it runs. */

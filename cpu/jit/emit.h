@@ -182,6 +182,11 @@ void emit_mov(struct emit *e, const struct graph_insn *insn);
 void emit_cvta(struct emit *e, const struct graph_insn *insn);
 void emit_isspacep(struct emit *e, const struct graph_insn *insn);
 void emit_mma(struct emit *e, const struct graph_insn *insn);
+void emit_cp_async(struct emit *e, const struct graph_insn *insn);
+void emit_mbarrier(struct emit *e, const struct graph_insn *insn);
+void emit_elect(struct emit *e, const struct graph_insn *insn);
+/* In a cluster of one block: mapa, getctarank; createpolicy. */
+void emit_cluster(struct emit *e, const struct graph_insn *insn);
 void emit_wmma(struct emit *e, const struct graph_insn *insn);
 void emit_ldmatrix(struct emit *e, const struct graph_insn *insn);
 void emit_movmatrix(struct emit *e, const struct graph_insn *insn);
@@ -206,6 +211,9 @@ struct emit_address {
 };
 void emit_address(struct emit *e, const struct graph_insn *insn, int k,
                   struct emit_address *out);
+/* The same in a space that is not the instruction's first. */
+void emit_address_in(struct emit *e, const struct graph_insn *insn, int k,
+                     enum ptx_space space, struct emit_address *out);
 /* <lanes x ptr> of chunk c, whatever the shape. */
 LLVMValueRef emit_address_vector(struct emit *e, const struct emit_address *a,
                                  unsigned c);

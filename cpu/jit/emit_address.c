@@ -87,7 +87,7 @@ static LLVMValueRef to_generic(struct emit *e, LLVMValueRef v, int64_t add)
 
 /* The same address in every lane of the warp. */
 static LLVMValueRef uniform_ptr(struct emit *e, const struct graph_insn *insn,
-                                int k)
+                                int k, int shared)
 {
     const struct ptx_operand *o = &insn->ptx->operands[k];
 
@@ -100,11 +100,11 @@ static LLVMValueRef uniform_ptr(struct emit *e, const struct graph_insn *insn,
         return offset_ptr(e, base, emit_const(e, 64, offset));
     }
     if (o->kind == PTX_OPERAND_ADDR_INT) {
-        if (insn->ptx->space == PTX_SPACE_SHARED)
+        if (shared)
             return to_shared(e, emit_const(e, 32, (uint64_t)o->ival), 0);
         return to_generic(e, emit_const(e, 64, (uint64_t)o->ival), 0);
     }
-    if (insn->ptx->space == PTX_SPACE_SHARED)
+    if (shared)
         return to_shared(e, emit_base(e, insn->val[k], 0), o->ival);
     return to_generic(e, emit_base(e, insn->val[k], 0), o->ival);
 }
@@ -121,16 +121,16 @@ static void borrow_bases(struct emit *e, LLVMValueRef *base)
         base[c] = LLVMBuildSelect(e->l.b, emit_any(e, c), base[c], first, "");
 }
 
-void emit_address(struct emit *e, const struct graph_insn *insn, int k,
-                  struct emit_address *out)
+void emit_address_in(struct emit *e, const struct graph_insn *insn, int k,
+                     enum ptx_space space, struct emit_address *out)
 {
     const struct ptx_operand *o = &insn->ptx->operands[k];
-    int shared = insn->ptx->space == PTX_SPACE_SHARED;
+    int shared = space == PTX_SPACE_SHARED;
     LLVMValueRef base[EMIT_MAX_CHUNKS];
 
     out->shape = graph_operand_shape(e->g, insn, k, e->at);
     if (out->shape.kind == SHAPE_UNIFORM) {
-        out->ptr[0] = uniform_ptr(e, insn, k);
+        out->ptr[0] = uniform_ptr(e, insn, k, shared);
         return;
     }
     for (unsigned c = 0; c < e->chunks; c++) {
@@ -146,6 +146,12 @@ void emit_address(struct emit *e, const struct graph_insn *insn, int k,
     for (unsigned c = 0; c < e->chunks; c++)
         out->ptr[c] = shared ? to_shared(e, base[c], o->ival)
                              : to_generic(e, base[c], o->ival);
+}
+
+void emit_address(struct emit *e, const struct graph_insn *insn, int k,
+                  struct emit_address *out)
+{
+    emit_address_in(e, insn, k, insn->ptx->space, out);
 }
 
 LLVMValueRef emit_address_vector(struct emit *e, const struct emit_address *a,

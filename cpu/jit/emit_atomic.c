@@ -264,7 +264,7 @@ void emit_atomic(struct emit *e, const struct graph_insn *insn)
     }
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef x = emit_operand_vector(e, insn, k + 1, c, a.bits);
-        LLVMValueRef y = p->operand_count > k + 2
+        LLVMValueRef y = p->sub == PTX_SUB_CAS
                              ? emit_operand_vector(e, insn, k + 2, c, a.bits)
                              : LLVMConstNull(LLVMTypeOf(x));
         LLVMValueRef fn = helper(e, &a, &type);

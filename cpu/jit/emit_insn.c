@@ -5,6 +5,7 @@
  * with its mnemonic and line.
  */
 #include "cpu/exec/abi.h"
+#include "cpu/jit/async.h"
 #include "cpu/jit/emit_wait.h"
 
 enum { MAX_SOURCES = 6 };
@@ -158,14 +159,15 @@ void emit_barrier(struct emit *e, const struct graph_insn *insn)
 {
     const struct ptx_insn *p = insn->ptx;
     int k = p->dst_count, left = p->operand_count - k, red;
+    int cluster = ptx_has(p, PTX_MOD_CLUSTER);
     uint32_t kind = ABI_BARRIER_SYNC;
     LLVMValueRef id, threads = emit_const(e, 32, 0), result;
     LLVMValueRef value = emit_const(e, 32, 0);
 
-    if (ptx_has(p, PTX_MOD_WARP))
+    if (ptx_has(p, PTX_MOD_WARP) || (cluster && ptx_has(p, PTX_MOD_ARRIVE)))
         return; /* the lanes of a warp run in step */
     red = ptx_has(p, PTX_MOD_RED);
-    if (ptx_has(p, PTX_MOD_CLUSTER) || left < 1) {
+    if (!cluster && left < 1) {
         emit_refuse(e, p, NULL);
         return;
     }
@@ -175,7 +177,8 @@ void emit_barrier(struct emit *e, const struct graph_insn *insn)
         kind = p->sub == PTX_SUB_POPC  ? ABI_BARRIER_POPC
                : p->sub == PTX_SUB_AND ? ABI_BARRIER_AND
                                        : ABI_BARRIER_OR;
-    id = emit_operand_any(e, insn, k, 32);
+    id = cluster ? emit_const(e, 32, ABI_CLUSTER_BARRIER)
+                 : emit_operand_any(e, insn, k, 32);
     if (left - red > 1)
         threads = emit_operand_any(e, insn, k + 1, 32);
     if (red)
@@ -252,6 +255,8 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
     case PTX_OP_ATOM:
     case PTX_OP_RED:
         emit_atomic(e, insn);
+        if (ptx_has(insn->ptx, PTX_MOD_ASYNC) && !e->status)
+            async_complete(e, insn, 2, ptx_type_bits(insn->ptx->types[0]) / 8);
         return;
     case PTX_OP_SHFL:
         emit_shuffle(e, insn);
@@ -279,10 +284,27 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
     case PTX_OP_PREFETCH:
     case PTX_OP_PREFETCHU:
     case PTX_OP_GRIDDEPCONTROL:
+    case PTX_OP_SETMAXNREG:
+    case PTX_OP_DISCARD:
+    case PTX_OP_APPLYPRIORITY:
     case PTX_OP_PMEVENT:
         return; /* hints here: no effect on results */
     case PTX_OP_NANOSLEEP:
         emit_yield(e);
+        return;
+    case PTX_OP_CP:
+        emit_cp_async(e, insn);
+        return;
+    case PTX_OP_MBARRIER:
+        emit_mbarrier(e, insn);
+        return;
+    case PTX_OP_ELECT:
+        emit_elect(e, insn);
+        return;
+    case PTX_OP_MAPA:
+    case PTX_OP_GETCTARANK:
+    case PTX_OP_CREATEPOLICY:
+        emit_cluster(e, insn);
         return;
     case PTX_OP_MMA:
         emit_mma(e, insn);

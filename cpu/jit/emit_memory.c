@@ -6,7 +6,7 @@
  * all lanes are active, else a gather or scatter. Lanes that are not active
  * touch no memory.
  */
-#include "cpu/jit/emit_lanes.h"
+#include "cpu/jit/async.h"
 
 #include <stdio.h>
 
@@ -508,4 +508,6 @@ void emit_store(struct emit *e, const struct graph_insn *insn)
     else
         store_lanes(e, &a);
     keep_order(e, &a);
+    if (ptx_has(insn->ptx, PTX_MOD_ASYNC) && insn->ptx->operand_count > 2)
+        async_complete(e, insn, 2, a.bytes * a.count);
 }

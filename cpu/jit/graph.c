@@ -111,6 +111,10 @@ static int is_return(const struct ptx_insn *insn)
 
 static int is_barrier(const struct ptx_insn *insn)
 {
+    /* A block waits for its own threads alone: that it has come to the
+     * barrier of its cluster, nobody has to know before it waits there. */
+    if (ptx_has(insn, PTX_MOD_CLUSTER) && ptx_has(insn, PTX_MOD_ARRIVE))
+        return 0;
     return (insn->op == PTX_OP_BAR || insn->op == PTX_OP_BARRIER) &&
            !ptx_has(insn, PTX_MOD_WARP);
 }
@@ -225,7 +229,9 @@ enum kiln_status graph_build(struct graph *g, struct kiln_error *err)
             at = after;
         }
         g->has_barrier |= is_barrier(insn);
-        g->has_yield |= insn->op == PTX_OP_NANOSLEEP;
+        g->has_yield |=
+            insn->op == PTX_OP_NANOSLEEP ||
+            (insn->op == PTX_OP_MBARRIER && ptx_has(insn, PTX_MOD_TRY_WAIT));
     }
     return KILN_OK;
 memory:

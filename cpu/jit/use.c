@@ -50,6 +50,11 @@ static int takes_address(const struct ptx_insn *p)
     case PTX_OP_RED:
     case PTX_OP_PREFETCH:
     case PTX_OP_PREFETCHU:
+    case PTX_OP_CP:
+    case PTX_OP_MBARRIER:
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX:
+    case PTX_OP_WMMA:
         return 1;
     default:
         return 0;

@@ -215,7 +215,7 @@ static void kernel(const struct form *f, char *t, size_t size)
     size_t at;
 
     at = put(t, 0, size,
-             ".version 8.4\n.target sm_%u\n.address_size 64\n"
+             ".version 8.7\n.target sm_%u\n.address_size 64\n"
              ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
              ".reg .b32 %%lane;\n.reg .b64 %%in, %%out, %%x;\n"
              ".reg .%s %%a<8>;\n.reg .%s %%b<8>;\n.reg .%s %%c<8>;\n"

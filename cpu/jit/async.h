@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Asynchronous copies and the barriers in memory that tell of them. A copy is
+ * made where it is asked for, as the ISA allows: groups and waits for them
+ * have nothing left to do.
+ */
+#ifndef KILN_CPU_JIT_ASYNC_H
+#define KILN_CPU_JIT_ASYNC_H
+
+#include "cpu/jit/emit_lanes.h"
+
+/* cp.async.bulk in all its forms (bulk.c). */
+void async_bulk(struct emit *e, const struct graph_insn *insn);
+/* st.async and red.async: what follows the access itself. */
+void async_complete(struct emit *e, const struct graph_insn *insn, int k,
+                    unsigned bytes);
+
+/* What happens to a barrier, by each active lane in turn: `tx` bytes more are
+ * expected (or fewer), `count` threads arrive, and as many leave for good
+ * where is_drop. Operand k names it. old: the states before, or NULL. */
+struct mbarrier_step {
+    const LLVMValueRef *count, *tx; /* <lanes x i32> a chunk; NULL: none */
+    int is_drop;
+};
+void mbarrier_step(struct emit *e, const struct graph_insn *insn, int k,
+                   enum ptx_space space, const struct mbarrier_step *s,
+                   LLVMValueRef *old);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cp.async.bulk without tensor maps, and what st.async and red.async do
+ * behind their access. Clusters are of one block: shared::cluster is the
+ * block's own shared memory.
+ */
+#include "cpu/jit/async.h"
+
+enum { PIECE = 16 }; /* sizes and addresses are multiples of it */
+
+/* n bytes from one place to another, which do not overlap. */
+static void copy_loop(struct emit *e, LLVMValueRef to, LLVMValueRef from,
+                      LLVMValueRef n)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->l.b);
+    LLVMBasicBlockRef head = emit_new_bb(e, "next"),
+                      body = emit_new_bb(e, "at");
+    LLVMBasicBlockRef after = emit_new_bb(e, "copied");
+    LLVMTypeRef piece = LLVMVectorType(e->i8, PIECE);
+    LLVMValueRef i, v, more;
+
+    LLVMBuildBr(e->l.b, head);
+    LLVMPositionBuilderAtEnd(e->l.b, head);
+    i = LLVMBuildPhi(e->l.b, e->i64, "");
+    more = LLVMBuildICmp(e->l.b, LLVMIntULT, i, n, "");
+    LLVMBuildCondBr(e->l.b, more, body, after);
+    LLVMPositionBuilderAtEnd(e->l.b, body);
+    v = LLVMBuildLoad2(e->l.b, piece,
+                       LLVMBuildGEP2(e->l.b, e->i8, from, &i, 1, ""), "");
+    LLVMSetAlignment(v, 1);
+    v = LLVMBuildStore(e->l.b, v, LLVMBuildGEP2(e->l.b, e->i8, to, &i, 1, ""));
+    LLVMSetAlignment(v, 1);
+    more = LLVMBuildAdd(e->l.b, i, emit_const(e, 64, PIECE), "");
+    LLVMBuildBr(e->l.b, head);
+    LLVMAddIncoming(i, (LLVMValueRef[]){emit_const(e, 64, 0), more},
+                    (LLVMBasicBlockRef[]){before, body}, 2);
+    LLVMPositionBuilderAtEnd(e->l.b, after);
+}
+
+/* kiln.cp.async.bulk: destinations, sources, sizes, the lanes. */
+static LLVMValueRef copy_helper(struct emit *e, LLVMTypeRef *type)
+{
+    LLVMTypeRef ptrs = emit_vec(e, e->ptr);
+    LLVMTypeRef args[] = {ptrs, ptrs, emit_vec(e, e->i32), e->mask_type};
+    struct emit_lanes l;
+    LLVMValueRef fn, n;
+    int fresh;
+
+    *type = LLVMFunctionType(LLVMVoidTypeInContext(e->l.ctx), args, 4, 0);
+    fn = emit_helper(e, "kiln.cp.async.bulk", *type, &fresh);
+    if (!fresh)
+        return fn;
+    emit_lanes_begin(e, &l, fn, LLVMGetParam(fn, 3), NULL);
+    for (unsigned i = 0; i < 3; i++)
+        emit_lanes_in(e, &l, i, LLVMGetParam(fn, i));
+    emit_lanes_open(e, &l);
+    n = LLVMBuildZExt(e->l.b, emit_lanes_get(e, &l, 2), e->i64, "");
+    copy_loop(e, emit_lanes_get(e, &l, 0), emit_lanes_get(e, &l, 1), n);
+    emit_lanes_close(e, &l, NULL);
+    return fn;
+}
+
+/* As many bytes fewer are expected by the barrier of operand k. */
+static void complete(struct emit *e, const struct graph_insn *insn, int k,
+                     const LLVMValueRef *bytes)
+{
+    LLVMValueRef tx[EMIT_MAX_CHUNKS];
+
+    for (unsigned c = 0; c < e->chunks; c++)
+        tx[c] = LLVMBuildNeg(e->l.b, bytes[c], "");
+    mbarrier_step(e, insn, k, PTX_SPACE_SHARED,
+                  &(struct mbarrier_step){.tx = tx}, NULL);
+}
+
+void async_complete(struct emit *e, const struct graph_insn *insn, int k,
+                    unsigned bytes)
+{
+    LLVMValueRef n[EMIT_MAX_CHUNKS];
+
+    for (unsigned c = 0; c < e->chunks; c++)
+        n[c] = emit_splat(e, emit_const(e, 32, bytes));
+    complete(e, insn, k, n);
+}
+
+/* [to], [from], size and, where that is shared memory, [barrier]. */
+static void copy(struct emit *e, const struct graph_insn *insn)
+{
+    const struct ptx_insn *p = insn->ptx;
+    LLVMValueRef bytes[EMIT_MAX_CHUNKS], fn;
+    struct emit_address to, from;
+    LLVMTypeRef type;
+
+    emit_address_in(e, insn, 0, p->space, &to);
+    emit_address_in(e, insn, 1, p->space2, &from);
+    fn = copy_helper(e, &type);
+    for (unsigned c = 0; c < e->chunks; c++) {
+        bytes[c] = emit_operand_vector(e, insn, 2, c, 32);
+        LLVMBuildCall2(e->l.b, type, fn,
+                       (LLVMValueRef[]){emit_address_vector(e, &to, c),
+                                        emit_address_vector(e, &from, c),
+                                        bytes[c], e->mask[c]},
+                       4, "");
+    }
+    if (ptx_has(p, PTX_MOD_COMPLETE_TX_BYTES))
+        complete(e, insn, 3, bytes);
+}
+
+void async_bulk(struct emit *e, const struct graph_insn *insn)
+{
+    const struct ptx_insn *p = insn->ptx;
+
+    if (ptx_has(p, PTX_MOD_COMMIT_GROUP) || ptx_has(p, PTX_MOD_WAIT_GROUP) ||
+        (ptx_has(p, PTX_MOD_PREFETCH) && !ptx_has(p, PTX_MOD_TENSOR)))
+        return;
+    if (ptx_has(p, PTX_MOD_TENSOR) || ptx_has(p, PTX_MOD_REDUCE) ||
+        ptx_has(p, PTX_MOD_CP_MASK) || p->operand_count < 3) {
+        emit_refuse(e, p, NULL);
+        return;
+    }
+    copy(e, insn);
+}
