@@ -64,6 +64,24 @@ void archive_open(const struct image_source *source, struct archive *out)
     *out = (struct archive){.source = source, .next = AR_MAGIC};
 }
 
+/* The AR_HEADER bytes at a->next, which lie in the file. */
+static enum kiln_status read_header(struct archive *a, const char **header,
+                                    struct kiln_error *err)
+{
+    uint64_t left = a->source->size - a->next;
+    enum kiln_status st = KILN_OK;
+
+    if (a->next < a->near_at || a->near_size < AR_HEADER ||
+        a->next - a->near_at > a->near_size - AR_HEADER) {
+        a->near_at = a->next;
+        a->near_size = left < sizeof a->near ? (size_t)left : sizeof a->near;
+        st = a->source->read(a->source->data, a->near_at, a->near, a->near_size,
+                             err);
+    }
+    *header = a->near + (a->next - a->near_at);
+    return st;
+}
+
 static int decimal(const char *text, size_t n, uint64_t *out)
 {
     uint64_t v = 0;
@@ -114,7 +132,7 @@ static enum kiln_status member_name(struct archive *a, const char *field,
 enum kiln_status archive_next(struct archive *a, struct archive_member *member,
                               int *more, struct kiln_error *err)
 {
-    char header[AR_HEADER];
+    const char *header;
 
     for (;;) {
         struct archive_member m = {.offset = a->next + AR_HEADER};
@@ -129,7 +147,7 @@ enum kiln_status archive_next(struct archive *a, struct archive_member *member,
                              "header has %d",
                              (unsigned long long)(a->source->size - a->next),
                              (unsigned long long)a->next, AR_HEADER);
-        st = a->source->read(a->source->data, a->next, header, AR_HEADER, err);
+        st = read_header(a, &header, err);
         if (st)
             return st;
         if (memcmp(header + 58, "`\n", 2) ||

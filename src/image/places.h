@@ -34,6 +34,9 @@ struct archive {
     uint64_t next;
     uint64_t names; /* the table of long names (GNU): offset, size */
     uint64_t names_size;
+    uint64_t near_at; /* of the bytes in near, near_size of them: headers of */
+    size_t near_size; /* small members stand close together */
+    char near[4096];
 };
 
 /* *more = 0 at the end. E_FORMAT at damage. Symbol tables are stepped over. */

@@ -241,7 +241,7 @@ struct ptx_entries ptx_entries(const void *text, size_t size)
 }
 
 /* Past what stands at s and is no directive: a whole word at once, so that
- * "x.entry" is none. */
+ * "x.entry" is none, and other characters up to one that may begin one. */
 static void pass(struct scan *s)
 {
     size_t n = word(s);
@@ -251,6 +251,9 @@ static void pass(struct scan *s)
         s->at++;
         s->at += word(s);
     }
+    while (!n && s->at < s->end && !is_word(*s->at) && !is_space(*s->at) &&
+           *s->at != '.' && *s->at != '"' && *s->at != '/')
+        s->at++;
 }
 
 int ptx_entries_next(struct ptx_entries *entries, struct ptx_entry *entry)

@@ -10,7 +10,7 @@
 
 #include "tool/inspect.h"
 
-enum { THREADS_MAX = 256, SLOTS = 1024 };
+enum { THREADS_MAX = 256, SLOTS = 1024, BATCH = 32, BATCH_BYTES = 1 << 16 };
 
 /* Bytes of images that are unpacked at a time, where more than one is. */
 static const uint64_t IN_FLIGHT = 1 << 28;
@@ -43,40 +43,54 @@ static uint64_t weight(const struct symbol_stream *s, size_t index)
     return e.plain < IN_FLIGHT ? e.plain + e.stored : IN_FLIGHT;
 }
 
-/* The entry to read now, or count. Called with the lock. */
-static size_t claim(struct symbol_stream *s, uint64_t *bytes)
+/* Some entries to read now, from *first on; 0 when there are no more. Small
+ * ones are taken together, so that the lock is not what takes the time. Called
+ * with the lock. */
+static size_t claim(struct symbol_stream *s, size_t *first, uint64_t *bytes)
 {
     while (!s->stop && s->next < s->count) {
-        *bytes = weight(s, s->next);
+        size_t n = 0;
+
+        *bytes = 0;
+        *first = s->next;
         /* The caller still looks at the slot of the last one. */
-        if (s->next - s->taken < SLOTS - 1 &&
-            (!s->in_flight || s->in_flight + *bytes <= IN_FLIGHT)) {
-            s->in_flight += *bytes;
-            return s->next++;
+        while (n < BATCH && *bytes < BATCH_BYTES && s->next < s->count &&
+               s->next - s->taken < SLOTS - 1) {
+            uint64_t w = weight(s, s->next);
+
+            if (s->in_flight && s->in_flight + w > IN_FLIGHT)
+                break;
+            s->in_flight += w;
+            *bytes += w;
+            s->next++;
+            n++;
         }
+        if (n)
+            return n;
         pthread_cond_wait(&s->room, &s->lock);
     }
-    return s->count;
+    return 0;
 }
 
 static void *read_entries(void *data)
 {
     struct symbol_stream *s = data;
+    uint64_t bytes;
+    size_t first, n;
 
     pthread_mutex_lock(&s->lock);
-    for (;;) {
-        struct entry_symbols e = {0};
-        uint64_t bytes = 0;
-        size_t i = claim(s, &bytes);
-
-        if (i == s->count)
-            break;
+    while ((n = claim(s, &first, &bytes))) {
         pthread_mutex_unlock(&s->lock);
-        e.error.status = kiln_symbols_read(s->file, i, &e.symbols, &e.error);
+        for (size_t i = first; i < first + n; i++) {
+            struct entry_symbols *e = &s->slots[i % SLOTS].symbols;
+
+            e->error.status =
+                kiln_symbols_read(s->file, i, &e->symbols, &e->error);
+        }
         pthread_mutex_lock(&s->lock);
+        for (size_t i = first; i < first + n; i++)
+            s->slots[i % SLOTS].ready = 1;
         s->in_flight -= bytes;
-        s->slots[i % SLOTS].symbols = e;
-        s->slots[i % SLOTS].ready = 1;
         pthread_cond_signal(&s->arrived);
         pthread_cond_broadcast(&s->room);
     }
@@ -128,8 +142,8 @@ const struct entry_symbols *symbols_next(struct symbol_stream *s)
     slot = &s->slots[s->taken % SLOTS];
     while (!slot->ready)
         pthread_cond_wait(&s->arrived, &s->lock);
-    s->taken++;
-    pthread_cond_broadcast(&s->room);
+    if (++s->taken % BATCH == 0)
+        pthread_cond_broadcast(&s->room);
     pthread_mutex_unlock(&s->lock);
     return &slot->symbols;
 }

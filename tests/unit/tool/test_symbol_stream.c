@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Symbols come in the order of the file, each once, however many entries
+ * there are and wherever the caller stops.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "image/fatbin.h"
+#include "tool/inspect.h"
+
+enum { COUNT = 5000 };
+
+/* Entry i defines the kernel "k<i>"; every 7th is no PTX that can be read. */
+static struct kiln_file *many(struct buffer *bytes)
+{
+    static struct fatbin_item items[COUNT];
+    static char texts[COUNT][32];
+    struct kiln_file *file;
+
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(texts[i], sizeof texts[i], ".entry k%d() {}", i);
+        items[i] = (struct fatbin_item){.kind = i % 7 ? FATBIN_PTX : FATBIN_ELF,
+                                        .sm = 70,
+                                        .major = 7,
+                                        .payload = texts[i],
+                                        .size = strlen(texts[i])};
+    }
+    assert_int_equal(fatbin_write(items, COUNT, bytes, NULL), KILN_OK);
+    assert_int_equal(
+        kiln_file_open_bytes("many", bytes->bytes, bytes->size, &file, NULL),
+        KILN_OK);
+    assert_int_equal(kiln_file_entry_count(file), COUNT);
+    return file;
+}
+
+static void symbols_come_in_order(void **state)
+{
+    struct buffer bytes = {0};
+    struct kiln_file *file = many(&bytes);
+    struct symbol_stream *stream = symbols_start(file);
+
+    (void)state;
+    assert_non_null(stream);
+    for (int i = 0; i < COUNT; i++) {
+        const struct entry_symbols *e = symbols_next(stream);
+        struct kiln_symbol s = {.size = sizeof s};
+        char name[16];
+
+        assert_int_equal(!e->symbols, i % 7 == 0);
+        assert_int_equal(e->error.status != KILN_OK, i % 7 == 0);
+        if (!e->symbols)
+            continue;
+        snprintf(name, sizeof name, "k%d", i);
+        assert_int_equal(kiln_symbols_count(e->symbols), 1);
+        assert_int_equal(kiln_symbols_get(e->symbols, 0, &s, NULL), KILN_OK);
+        assert_string_equal(s.name, name);
+    }
+    symbols_end(stream);
+    kiln_file_close(file);
+    buffer_fini(&bytes);
+}
+
+static void a_caller_may_stop_anywhere(void **state)
+{
+    struct buffer bytes = {0};
+    struct kiln_file *file = many(&bytes);
+
+    (void)state;
+    for (int stop = 0; stop < 3000; stop = stop * 3 + 1) {
+        struct symbol_stream *stream = symbols_start(file);
+
+        assert_non_null(stream);
+        for (int i = 0; i < stop; i++)
+            symbols_next(stream);
+        symbols_end(stream);
+    }
+    kiln_file_close(file);
+    buffer_fini(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(symbols_come_in_order),
+        cmocka_unit_test(a_caller_may_stop_anywhere),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
