@@ -7,17 +7,19 @@
  */
 #include <string.h>
 
-#include "base/cursor.h"
 #include "image/cubin.h"
-#include "image/elf_view.h"
+#include "image/cubin_check.h"
 #include "image/guess.h"
 
 enum {
     /* The low byte of e_flags in ABI 8: SM < 100, and SM >= 100. */
     FLAGS_LOW_OLD = 0x04,
     FLAGS_LOW_NEW = 0x02,
-    TOOLKIT_NOTE = 2000
+    BANK_MOST = 65536, /* bytes of a bank of constants */
+    ALIGNMENT_MOST = 65536
 };
+/* No space of a kernel is larger. */
+static const uint64_t LARGEST = (uint64_t)1 << 48;
 
 static enum kiln_status check_header(const struct elf_view *elf,
                                      const struct cubin *cubin,
@@ -63,155 +65,13 @@ static enum kiln_status check_segments(const struct elf_view *elf,
                              "cubin: segment %u is past the end", i);
         memcpy(&p, elf->bytes + at, sizeof p);
         if (__builtin_add_overflow(p.p_offset, p.p_filesz, &end) ||
-            end > elf->size || p.p_filesz > p.p_memsz)
+            end > elf->size || p.p_filesz > p.p_memsz || p.p_memsz > LARGEST ||
+            p.p_align & (p.p_align - 1) || p.p_align > ALIGNMENT_MOST)
             return kiln_fail(err, KILN_E_FORMAT,
                              "cubin: segment %u: %llu bytes at 0x%llx, file "
                              "of %zu",
                              i, (unsigned long long)p.p_filesz,
                              (unsigned long long)p.p_offset, elf->size);
-    }
-    return KILN_OK;
-}
-
-/* Sections and names of a hostile file may all lie on the same bytes: the work
- * is bounded by the size of the file. */
-struct checking {
-    struct elf_view elf;
-    uint64_t budget; /* bytes that may still be gone through */
-};
-
-static enum kiln_status spend(struct checking *c, uint64_t bytes,
-                              struct kiln_error *err)
-{
-    if (bytes > c->budget)
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: its sections and names overlap without end");
-    c->budget -= bytes;
-    return KILN_OK;
-}
-
-static enum kiln_status check_name(struct checking *c, const char *name,
-                                   const char *what, uint64_t index,
-                                   struct kiln_error *err)
-{
-    uint64_t n = 0;
-
-    while (name[n] >= 0x21 && name[n] <= 0x7e && n < c->budget)
-        n++;
-    if (name[n] && n < c->budget)
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: %s %llu: a name that is no text", what,
-                         (unsigned long long)index);
-    return spend(c, name[n] ? c->budget + 1 : n, err);
-}
-
-static enum kiln_status check_symbols(struct checking *c,
-                                      const struct elf_section *s,
-                                      struct kiln_error *err)
-{
-    const struct elf_view *elf = &c->elf;
-    uint64_t count = s->size / sizeof(Elf64_Sym);
-    struct elf_section names;
-    enum kiln_status st = elf_view_section(elf, s->link, &names, err);
-
-    if (st)
-        return st;
-    if (s->entry_size != sizeof(Elf64_Sym) || s->size % sizeof(Elf64_Sym) ||
-        names.type != SHT_STRTAB || !names.bytes || !names.size ||
-        names.bytes[names.size - 1])
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: symbols of %llu bytes, names in section %u",
-                         (unsigned long long)s->entry_size, s->link);
-    for (uint64_t i = 0; i < count; i++) {
-        Elf64_Sym symbol;
-        struct elf_section home = {0};
-
-        memcpy(&symbol, s->bytes + i * sizeof symbol, sizeof symbol);
-        if (symbol.st_name >= names.size)
-            return kiln_fail(err, KILN_E_FORMAT,
-                             "cubin: symbol %llu: name at %u of %llu bytes",
-                             (unsigned long long)i, symbol.st_name,
-                             (unsigned long long)names.size);
-        st = check_name(c, (const char *)names.bytes + symbol.st_name, "symbol",
-                        i, err);
-        if (st)
-            return st;
-        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
-            symbol.st_shndx == SHN_COMMON)
-            continue;
-        st = elf_view_section(elf, symbol.st_shndx, &home, err);
-        if (st)
-            return st;
-        /* Of data the linker states sizes past the end of merged sections. */
-        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
-            (symbol.st_value > home.size ||
-             symbol.st_size > home.size - symbol.st_value))
-            return kiln_fail(err, KILN_E_FORMAT,
-                             "cubin: symbol %llu: %llu bytes at 0x%llx of "
-                             "section %u, which has %llu",
-                             (unsigned long long)i,
-                             (unsigned long long)symbol.st_size,
-                             (unsigned long long)symbol.st_value,
-                             symbol.st_shndx, (unsigned long long)home.size);
-    }
-    return KILN_OK;
-}
-
-/* Each relocation within its section, its symbol within its table. */
-static enum kiln_status check_relocations(const struct elf_view *elf,
-                                          const struct elf_section *s,
-                                          struct kiln_error *err)
-{
-    size_t row = s->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
-    struct elf_section symbols, home;
-    enum kiln_status st = elf_view_section(elf, s->link, &symbols, err);
-
-    if (!st)
-        st = elf_view_section(elf, s->info, &home, err);
-    if (st)
-        return st;
-    if (s->entry_size != row || s->size % row || symbols.type != SHT_SYMTAB)
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: section %u: relocations of %llu bytes",
-                         s->index, (unsigned long long)s->entry_size);
-    for (uint64_t i = 0; i < s->size / row; i++) {
-        Elf64_Rel rel;
-
-        memcpy(&rel, s->bytes + i * row, sizeof rel);
-        if (rel.r_offset >= home.size ||
-            ELF64_R_SYM(rel.r_info) >= symbols.size / sizeof(Elf64_Sym))
-            return kiln_fail(err, KILN_E_FORMAT,
-                             "cubin: section %u: relocation %llu: at 0x%llx, "
-                             "symbol %llu",
-                             s->index, (unsigned long long)i,
-                             (unsigned long long)rel.r_offset,
-                             (unsigned long long)ELF64_R_SYM(rel.r_info));
-    }
-    return KILN_OK;
-}
-
-/* .nv.info: records to the very end, none cut short. */
-static enum kiln_status check_records(const struct elf_section *s,
-                                      struct kiln_error *err)
-{
-    const unsigned char *at = s->bytes;
-    uint64_t left = s->size;
-
-    while (left) {
-        uint64_t n = 4;
-        uint16_t size;
-
-        if (left >= 4 && at[0] == 4) {
-            memcpy(&size, at + 2, sizeof size);
-            n += (size + 3u) & ~3u;
-        }
-        if (left < n || at[0] < 1 || at[0] > 4)
-            return kiln_fail(err, KILN_E_FORMAT,
-                             "cubin: %.60s: a record of form %u with %llu "
-                             "bytes left",
-                             s->name, at[0], (unsigned long long)left);
-        at += n;
-        left -= n;
     }
     return KILN_OK;
 }
@@ -228,91 +88,167 @@ static enum kiln_status check_none(const struct elf_view *elf,
                      "cubin: section 0 is not empty, as it has to be");
 }
 
-/* What .nv sections belong to: a section, by number and by name. */
-static enum kiln_status check_owner(struct checking *c,
+/* Sections by the beginning of their names: their type, and flags that they
+ * have. Shared memory comes with four types. */
+static const struct known {
+    const char *name;
+    uint32_t type; /* SHT_NULL: any */
+    uint64_t flags;
+} known[] = {
+    {".text.", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR},
+    {".nv.info", 0x70000000, 0},
+    {".nv.callgraph", 0x70000001, 0},
+    {".nv.prototype", 0x70000002, 0},
+    {".nv.rel.action", 0x7000000b, 0},
+    {".nv.compat", 0x70000086, 0},
+    {".nv.shared.", SHT_NULL, SHF_ALLOC},
+    {".nv.global", SHT_NULL, SHF_ALLOC},
+    {".nv.constant", SHT_NULL, SHF_ALLOC},
+    {".rela.", SHT_RELA, 0},
+    {".rel.", SHT_REL, 0},
+    {".symtab", SHT_SYMTAB, 0},
+    {".strtab", SHT_STRTAB, 0},
+    {".shstrtab", SHT_STRTAB, 0},
+    {".note.", SHT_NOTE, 0},
+};
+
+/* A name and a type that go together, sizes and alignment that a device has. */
+static enum kiln_status check_kind(const struct elf_view *elf,
+                                   const struct elf_section *s,
+                                   struct kiln_error *err)
+{
+    Elf64_Shdr h;
+
+    memcpy(&h, elf->bytes + elf->header.e_shoff + s->index * sizeof h,
+           sizeof h);
+    if (!cubin_is_printable(s->name))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: section %u: a name that is no text", s->index);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (cubin_after(s->name, known[i].name)) {
+            if ((known[i].type && s->type != known[i].type) ||
+                (s->flags & known[i].flags) != known[i].flags)
+                return kiln_fail(
+                    err, KILN_E_FORMAT, "cubin: %.60s: type 0x%x, flags 0x%llx",
+                    s->name, s->type, (unsigned long long)s->flags);
+            break;
+        }
+    if (h.sh_addralign & (h.sh_addralign - 1) ||
+        h.sh_addralign > ALIGNMENT_MOST || s->size > LARGEST ||
+        (cubin_after(s->name, ".nv.constant") && s->size > BANK_MOST))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %.60s: %llu bytes, aligned to %llu", s->name,
+                         (unsigned long long)s->size,
+                         (unsigned long long)h.sh_addralign);
+    return KILN_OK;
+}
+
+/* The kernel that a section is of, by its name, or NULL. */
+static const char *kernel_of(const char *name)
+{
+    static const char *const of[] = {".nv.info.", ".nv.shared.", ".nv.local.",
+                                     ".nv.constant"};
+
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const char *rest = cubin_after(name, of[i]);
+
+        if (rest && i == 3)
+            rest = *rest && rest[1] == '.' ? rest + 2 : NULL;
+        if (rest && *rest)
+            return rest;
+    }
+    return NULL;
+}
+
+/* What .nv sections belong to: a section, by number and by name; code to its
+ * symbol. In the .nv.merc and .nv.capmerc sections the number counts other
+ * things. */
+static enum kiln_status check_owner(const struct cubin_tables *t,
                                     const struct elf_section *s,
+                                    struct elf_section *text,
                                     struct kiln_error *err)
 {
-    enum kiln_status st = check_name(c, s->name, "section", s->index, err);
+    const char *of = kernel_of(s->name), *code = cubin_after(s->name, ".text.");
+    uint32_t symbol = s->info & 0xffffff;
+    const char *other;
+    enum kiln_status st;
 
-    if (st)
-        return st;
-    /* In the .nv.merc and .nv.capmerc sections it counts other things. */
-    if (!strncmp(s->name, ".nv.", 4) && !strstr(s->name, "merc.") &&
-        s->info >= c->elf.sections)
+    if (strstr(s->name, "merc."))
+        return KILN_OK;
+    if (code && (symbol >= cubin_symbol_count(t) ||
+                 strcmp(cubin_symbol_name(t, symbol), code)))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %.60s: of symbol %u, which is another",
+                         s->name, symbol);
+    if (strncmp(s->name, ".nv.", 4))
+        return KILN_OK;
+    if (s->info >= t->elf.sections)
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: %.60s: of section %u, there are %u", s->name,
-                         s->info, c->elf.sections);
+                         s->info, t->elf.sections);
+    if (!of || !s->info)
+        return KILN_OK;
+    st = elf_view_section(&t->elf, s->info, text, err);
+    if (st)
+        return st;
+    other = cubin_after(text->name, ".text.");
+    if (!other || strcmp(other, of))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %.60s: of section %u, which is %.60s", s->name,
+                         s->info, text->name);
     return KILN_OK;
 }
 
-/* The text of a toolkit's note: a version, five offsets, then the strings
- * that they point into. */
-static int is_toolkit_text(const unsigned char *text, uint64_t size)
-{
-    enum { WORDS = 6 };
-    uint32_t word[WORDS];
-
-    if (size < sizeof word)
-        return 0;
-    memcpy(word, text, sizeof word);
-    for (int i = 1; i < WORDS; i++)
-        if (word[i] >= size - sizeof word)
-            return 0;
-    return 1;
-}
-
-static enum kiln_status check_notes(const struct elf_section *s,
-                                    struct kiln_error *err)
-{
-    struct cursor in = cursor_of(s->bytes, s->size);
-
-    while (cursor_left(&in)) {
-        uint32_t name = cursor_u32(&in), text = cursor_u32(&in);
-        uint32_t type = cursor_u32(&in);
-        const unsigned char *body;
-
-        cursor_bytes(&in, ((uint64_t)name + 3) & ~3u);
-        body = cursor_bytes(&in, ((uint64_t)text + 3) & ~3u);
-        if (in.bad || (type == TOOLKIT_NOTE && !is_toolkit_text(body, text)))
-            return kiln_fail(err, KILN_E_FORMAT,
-                             "cubin: %.60s: a note cut short", s->name);
-    }
-    return KILN_OK;
-}
-
-static enum kiln_status check_section(struct checking *c, uint32_t i,
+static enum kiln_status check_section(const struct cubin_tables *t, uint32_t i,
                                       struct kiln_error *err)
 {
-    const struct elf_view *elf = &c->elf;
-    struct elf_section s;
-    enum kiln_status st = elf_view_section(elf, i, &s, err);
+    struct elf_section s, text = {0};
+    enum kiln_status st = elf_view_section(&t->elf, i, &s, err);
 
     if (st)
         return st;
     if (i && (!*s.name || s.type == SHT_NULL))
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: section %u has no name or no type", i);
-    st = check_owner(c, &s, err);
+    st = check_kind(&t->elf, &s, err);
+    if (!st)
+        st = check_owner(t, &s, &text, err);
     if (st)
         return st;
-    if (s.link >= elf->sections)
+    if (s.link >= t->elf.sections)
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: section %u is linked to %u of %u", i, s.link,
-                         elf->sections);
-    if (s.type == SHT_SYMTAB || s.type == SHT_REL || s.type == SHT_RELA ||
-        s.type == SHT_NOTE || !strncmp(s.name, ".nv.info", 8))
-        st = spend(c, s.bytes ? s.size : 0, err);
-    if (st)
-        return st;
-    if (s.type == SHT_SYMTAB)
-        return check_symbols(c, &s, err);
+                         t->elf.sections);
+    if (s.type == SHT_SYMTAB && i != t->symbols.index)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: a second table of symbols, section %u", i);
     if (s.type == SHT_REL || s.type == SHT_RELA)
-        return check_relocations(elf, &s, err);
-    if (s.bytes && s.type == SHT_NOTE)
-        return check_notes(&s, err);
-    if (s.bytes && !strncmp(s.name, ".nv.info", 8))
-        return check_records(&s, err);
+        return cubin_check_relocations(t, &s, err);
+    if (!s.bytes)
+        return KILN_OK;
+    if (s.type == SHT_NOTE)
+        return cubin_check_notes(&s, err);
+    if (!strcmp(s.name, ".nv.callgraph"))
+        return cubin_check_calls(t, &s, err);
+    if (cubin_after(s.name, ".nv.info") || !strcmp(s.name, ".nv.compat"))
+        return cubin_check_records(t, &s, text.index ? &text : NULL, err);
+    return KILN_OK;
+}
+
+/* The table of symbols and their names; a cubin without code has none. */
+static enum kiln_status find_symbols(struct cubin_tables *t,
+                                     struct kiln_error *err)
+{
+    for (uint32_t i = 1; i < t->elf.sections; i++) {
+        enum kiln_status st = elf_view_section(&t->elf, i, &t->symbols, err);
+
+        if (!st && t->symbols.type != SHT_SYMTAB)
+            continue;
+        if (!st)
+            st = elf_view_section(&t->elf, t->symbols.link, &t->strings, err);
+        return st ? st : cubin_check_symbols(t, err);
+    }
+    t->symbols = (struct elf_section){0};
     return KILN_OK;
 }
 
@@ -320,20 +256,22 @@ enum kiln_status cubin_check(const void *bytes, size_t size,
                              struct arena *arena, struct cubin *out,
                              struct kiln_error *err)
 {
-    struct checking c = {.budget = (uint64_t)size * 2};
+    struct cubin_tables t = {0};
     struct cubin cubin;
     enum kiln_status st = cubin_read(bytes, size, arena, &cubin, err);
 
     if (!st)
-        st = elf_view_open(bytes, size, &c.elf, err);
+        st = elf_view_open(bytes, size, &t.elf, err);
     if (!st)
-        st = check_header(&c.elf, &cubin, err);
+        st = check_header(&t.elf, &cubin, err);
     if (!st)
-        st = check_segments(&c.elf, err);
+        st = check_segments(&t.elf, err);
     if (!st)
-        st = check_none(&c.elf, err);
-    for (uint32_t i = 0; !st && i < c.elf.sections; i++)
-        st = check_section(&c, i, err);
+        st = check_none(&t.elf, err);
+    if (!st)
+        st = find_symbols(&t, err);
+    for (uint32_t i = 0; !st && i < t.elf.sections; i++)
+        st = check_section(&t, i, err);
     if (!st)
         *out = cubin;
     return st;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parts of cubin_check, a table each. A driver follows the numbers in
+ * these tables without a look; what is allowed here is what the 1,382 cubins
+ * of five toolkit libraries hold, and ptxas of CUDA 11.8 to 13.0 writes.
+ */
+#ifndef KILN_IMAGE_CUBIN_CHECK_H
+#define KILN_IMAGE_CUBIN_CHECK_H
+
+#include "image/elf_view.h"
+
+/* One cubin in check. symbols.bytes is NULL where there is no table. */
+struct cubin_tables {
+    struct elf_view elf;
+    struct elf_section symbols;
+    struct elf_section strings; /* of the symbols' names */
+};
+
+uint64_t cubin_symbol_count(const struct cubin_tables *t);
+/* The index is in range. */
+Elf64_Sym cubin_symbol(const struct cubin_tables *t, uint64_t index);
+const char *cubin_symbol_name(const struct cubin_tables *t, uint64_t index);
+/* Names end in files and messages: visible ASCII. */
+int cubin_is_printable(const char *text);
+/* The rest of a name behind its beginning, or NULL. */
+const char *cubin_after(const char *name, const char *prefix);
+
+enum kiln_status cubin_check_symbols(const struct cubin_tables *t,
+                                     struct kiln_error *err);
+enum kiln_status cubin_check_relocations(const struct cubin_tables *t,
+                                         const struct elf_section *s,
+                                         struct kiln_error *err);
+/* .nv.callgraph: pairs of symbols. */
+enum kiln_status cubin_check_calls(const struct cubin_tables *t,
+                                   const struct elf_section *s,
+                                   struct kiln_error *err);
+/* .nv.info, .nv.info.KERNEL (of the code `text`, else NULL), .nv.compat. */
+enum kiln_status cubin_check_records(const struct cubin_tables *t,
+                                     const struct elf_section *s,
+                                     const struct elf_section *text,
+                                     struct kiln_error *err);
+enum kiln_status cubin_check_notes(const struct elf_section *s,
+                                   struct kiln_error *err);
+
+#endif
