@@ -53,7 +53,7 @@ const char *cubin_after(const char *name, const char *prefix)
 }
 
 /* A symbol against the section that it is in. Of data the linker states
- * sizes past the end of merged sections. */
+ * places and sizes past the end of merged sections. */
 static enum kiln_status check_home(const struct cubin_tables *t, uint64_t i,
                                    const Elf64_Sym *s, const char *name,
                                    struct kiln_error *err)
@@ -65,8 +65,9 @@ static enum kiln_status check_home(const struct cubin_tables *t, uint64_t i,
 
     if (st)
         return st;
-    if (s->st_value > home.size || s->st_size > LARGEST ||
-        (code && s->st_size > home.size - s->st_value))
+    if (s->st_value > LARGEST || s->st_size > LARGEST ||
+        (code &&
+         (s->st_value > home.size || s->st_size > home.size - s->st_value)))
         return kiln_fail(
             err, KILN_E_FORMAT,
             "cubin: symbol %llu: %llu bytes at 0x%llx of section %u, which "
