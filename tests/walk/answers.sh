@@ -7,7 +7,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-cat "$here/rows.txt" "$here/late.txt" >"$tmp/rows"
+cat "$here"/rows*.txt "$here"/late*.txt >"$tmp/rows"
 "$1/walk_make" "$2" "$tmp/rows" "$here/units" "$tmp"
 awk -F ' \\| ' '
     NR == FNR { predicted[$1] = $4; row[$1] = $2 " | " $3; next }

@@ -6,6 +6,8 @@
  *     walk_best DEVICE FOLDER                     every image of the index
  *     walk_best DEVICE FOLDER --mutate N [SEED]  N damaged copies of them
  *
+ * A copy that ends a process is left in the current folder.
+ *
  * DEVICE as kiln_open has it: cpu, nvidia. Batches run in processes of their
  * own, so that a crash or a hang is counted and named. Exit status 1 when an
  * image that should run did not, another one ran, or a process died.
@@ -20,13 +22,14 @@
 #include <unistd.h>
 
 #include "kiln/image.h"
+#include "mutate.h"
 
 enum { ROWS_MAX = 4096, VALUES_MAX = 16, SECONDS = 60, BATCH = 250 };
 enum { IMAGE_MAX = 1 << 20 };
 
 struct row {
     int number;
-    char images[1024], predicted[16];
+    char images[1024], switches[64], predicted[16];
     int values[VALUES_MAX];
     int count;
     unsigned char *bytes;
@@ -34,7 +37,9 @@ struct row {
 };
 
 static struct row rows[ROWS_MAX];
-static int row_count;
+static int row_count, plain_count;
+static struct kiln_jit_option jit[8];
+static size_t jit_count;
 
 /* Shared with the processes of the batches. */
 struct tally {
@@ -45,9 +50,17 @@ struct tally {
 };
 static struct tally *tally;
 
+static int by_switches(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    int order = strcmp(x->switches, y->switches);
+
+    return order ? order : x->number - y->number;
+}
+
 static void read_index(const char *folder)
 {
-    char path[4096], line[4096], switches[64], driver[16], values[256];
+    char path[4096], line[4096], driver[16], values[256];
     FILE *file;
 
     snprintf(path, sizeof path, "%s/index.txt", folder);
@@ -62,12 +75,12 @@ static void read_index(const char *folder)
         FILE *image;
 
         if (sscanf(line, "%d | %1023[^|] | %63[^|] | %15s | %15s | %255s",
-                   &row->number, row->images, switches, driver, row->predicted,
-                   values) != 6)
+                   &row->number, row->images, row->switches, driver,
+                   row->predicted, values) != 6)
             continue;
-        /* The environment is read when the library is opened: those rows are
-         * for walk_load. */
-        if (strncmp(switches, "- ", 2))
+        row->switches[strlen(row->switches) - 1] = '\0';
+        /* A full device is for walk_load. */
+        if (strstr(row->switches, "fill="))
             continue;
         row->images[strlen(row->images) - 1] = '\0';
         while (row->count < VALUES_MAX && *at) {
@@ -86,19 +99,58 @@ static void read_index(const char *folder)
         row_count++;
     }
     fclose(file);
+    /* The environment is read when a driver is opened: a process has one set
+     * of switches. Rows without come first. */
+    qsort(rows, (size_t)row_count, sizeof *rows, by_switches);
+    while (plain_count < row_count && !strcmp(rows[plain_count].switches, "-"))
+        plain_count++;
+}
+
+/* A switch of the environment, or an option of the load. */
+static void set_switches(const char *switches)
+{
+    static const struct {
+        const char *word, *name;
+        int environment;
+    } known[] = {{"force", "CUDA_FORCE_PTX_JIT", 1},
+                 {"disable", "CUDA_DISABLE_PTX_JIT", 1},
+                 {"target", "target", 0},
+                 {"maxreg", "max-registers", 0},
+                 {"opt", "opt-level", 0},
+                 {"fallback", "fallback", 0}};
+    char copy[64];
+
+    jit_count = 0;
+    snprintf(copy, sizeof copy, "%s", switches);
+    for (char *w = strtok(copy, " "); w; w = strtok(NULL, " ")) {
+        char *value = strchr(w, '=');
+
+        for (size_t i = 0; value && i < sizeof known / sizeof *known; i++) {
+            if (strncmp(w, known[i].word, (size_t)(value - w)) ||
+                known[i].word[value - w])
+                continue;
+            if (known[i].environment)
+                setenv(known[i].name, value + 1, 1);
+            else
+                jit[jit_count++] =
+                    (struct kiln_jit_option){known[i].name, atoi(value + 1)};
+        }
+    }
 }
 
 static enum kiln_status load(struct kiln *kiln, const void *bytes, size_t size,
                              struct kiln_library **library,
                              struct kiln_error *err)
 {
+    struct kiln_load_options options = {
+        .size = sizeof options, .jit = jit, .jit_count = jit_count};
     struct kiln_file *file;
     enum kiln_status st =
         kiln_file_open_bytes("image", bytes, size, &file, err);
 
     if (st)
         return st;
-    st = kiln_file_load(kiln, file, -1, "k", NULL, library, err);
+    st = kiln_file_load(kiln, file, -1, "k", &options, library, err);
     kiln_file_close(file);
     return st;
 }
@@ -159,83 +211,52 @@ static void one_row(struct kiln *kiln, const struct row *row)
     if (!strcmp(found, row->predicted) && (*found != '-' || *err.text))
         return;
     tally->wrong++;
-    printf("%d | %s | %s    # predicted %s; %s; %s\n", row->number, row->images,
-           found, row->predicted, err.text, walk_text(kiln));
+    printf("%d | %s | %s | %s    # predicted %s; %s; %s\n", row->number,
+           row->images, row->switches, found, row->predicted, err.text,
+           walk_text(kiln));
 }
 
-static uint64_t random_next(uint64_t *state)
+static unsigned char *make_mutant(int number, uint64_t seed, size_t *size)
 {
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    uint64_t state = seed * 0x100000001b3u + (uint64_t)number;
+    const struct row *row = &rows[random_next(&state) % (uint64_t)plain_count];
 
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-/* Sizes that fit again, so that the damage is reached. */
-static void repair(unsigned char *bytes, size_t size)
-{
-    uint64_t body = size - 16;
-    uint32_t magic = 0xba55ed50u;
-
-    if (size >= 16 && !memcmp(bytes, &magic, sizeof magic))
-        memcpy(bytes + 8, &body, sizeof body);
-}
-
-static size_t mutate(unsigned char *bytes, size_t size, uint64_t *state)
-{
-    unsigned edits = 1 + (unsigned)(random_next(state) % 6);
-    unsigned how = (unsigned)(random_next(state) % 8);
-
-    for (unsigned i = 0; i < edits && size; i++) {
-        size_t at = (size_t)(random_next(state) % size);
-        uint64_t word = random_next(state);
-
-        /* Headers and tables are where it hurts. */
-        if (word & 1 && size > 512)
-            at %= 512;
-        switch (random_next(state) % 4) {
-        case 0:
-            bytes[at] ^= (unsigned char)(1u << (word >> 8 & 7));
-            break;
-        case 1:
-            bytes[at] = word & 2 ? 0xff : 0;
-            break;
-        case 2:
-            bytes[at] = (unsigned char)(word >> 8);
-            break;
-        default:
-            memset(bytes + at, word & 2 ? 0xff : (int)(word >> 8 & 255),
-                   size - at < 4 ? size - at : 4);
-            break;
-        }
-    }
-    if (how == 0)
-        size = (size_t)(random_next(state) % (size + 1));
-    if (how & 1)
-        repair(bytes, size);
-    return size;
+    return mutate(row->bytes, row->size, &state, size);
 }
 
 /* Loaded and not launched: code that was changed may do anything. */
 static void one_mutant(struct kiln *kiln, int number, uint64_t seed)
 {
-    uint64_t state = seed * 0x100000001b3u + (uint64_t)number;
-    const struct row *row = &rows[random_next(&state) % (uint64_t)row_count];
-    unsigned char *copy = malloc(row->size + 1);
     struct kiln_library *library = NULL;
     struct kiln_error err = {.status = KILN_OK};
-    size_t size;
+    size_t size = 0;
+    unsigned char *copy = make_mutant(number, seed, &size);
 
     if (!copy)
         return;
-    memcpy(copy, row->bytes, row->size);
-    size = mutate(copy, row->size, &state);
     if (!load(kiln, copy, size, &library, &err))
         tally->loaded++;
     else if (*err.text)
         tally->refused++;
     kiln_library_free(library);
+    free(copy);
+}
+
+/* What ended a process, into a file named for it. */
+static void keep(int number, uint64_t seed)
+{
+    size_t size = 0;
+    unsigned char *copy = make_mutant(number, seed, &size);
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof path, "mutant-%llu-%d.img", (unsigned long long)seed,
+             number);
+    file = copy ? fopen(path, "wb") : NULL;
+    if (file) {
+        fwrite(copy, 1, size, file);
+        fclose(file);
+    }
     free(copy);
 }
 
@@ -248,6 +269,7 @@ static void batch(const char *device, int from, int to, int mutants,
     struct kiln_error err;
 
     setenv("CUDA_CACHE_DISABLE", "1", 1);
+    set_switches(mutants ? "-" : rows[from].switches);
     if (kiln_open(&open, &kiln, &err)) {
         printf("%s\n", err.text);
         fflush(stdout);
@@ -291,6 +313,8 @@ static int batch_process(const char *device, int from, int to, int mutants,
            mutants ? tally->at : rows[tally->at].number,
            WIFSIGNALED(status) ? "signal" : "exit status",
            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (mutants)
+        keep(tally->at, seed);
     return tally->at + 1;
 }
 
@@ -310,9 +334,14 @@ int main(int argc, char **argv)
     if (tally == MAP_FAILED || !row_count)
         return 2;
     count = mutants ? mutants : row_count;
-    while (at < count)
-        at = batch_process(argv[1], at, at + BATCH < count ? at + BATCH : count,
-                           mutants, seed, &deaths);
+    while (at < count) {
+        int to = at + BATCH < count ? at + BATCH : count;
+
+        for (int i = at; !mutants && i < to; i++)
+            if (strcmp(rows[i].switches, rows[at].switches))
+                to = i;
+        at = batch_process(argv[1], at, to, mutants, seed, &deaths);
+    }
     if (mutants)
         printf("# %d mutants: %d loaded, %d refused with a sentence, %d "
                "without, %d processes died\n",

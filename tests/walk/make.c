@@ -8,8 +8,11 @@
  * FOLDER/index.txt: number | images | switches | prediction of policy driver
  * | of policy best | what each image returns. Words of a row are explained in
  * tests/unit/walk/nvidia-sm90.txt; besides: ,lz4 ,zstd compress, ,shared=N
- * ,const=N ,undefvar are PTX that uses this much or an undefined variable.
+ * ,const=N ,undefvar are PTX that uses this much or an undefined variable,
+ * ,gib=N is a global variable of that many GiB (elf:g90, PTX), lto:90 an entry
+ * of LTO IR. { } { } are containers one behind the other. Switches: README.
  */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,7 @@
 #include "kiln/image.h"
 
 enum { IMAGES_MAX = 16, SHARED_MOST = 232448, CONST_MOST = 65536 };
+#define GIB ((uint64_t)1 << 30)
 
 struct image {
     struct buffer bytes;
@@ -26,6 +30,8 @@ struct image {
     int value;
     int fails; /* CUresult of the compiler for it; 0: it assembles */
     long kind, sm, flags, major, minor; /* to be put into the header; -1 */
+    int container;
+    uint64_t global_bytes; /* of a variable that is too large for some */
 };
 
 struct row {
@@ -33,6 +39,8 @@ struct row {
     int number, raw;
     struct image images[IMAGES_MAX];
     size_t count;
+    int containers;
+    int wrapped, by_library, filled;
     struct kiln_target target;
 };
 
@@ -72,6 +80,7 @@ static void ptx_text(struct image *image, const char *token, const char *target,
     int undef = modifier(token, "undef") != NULL;
     int undefvar = modifier(token, "undefvar") != NULL;
     int bad = modifier(token, "bad") != NULL;
+    long gib = number(token, "gib");
 
     buffer_printf(b, ".version %s\n.target %s\n.address_size 64\n", version,
                   target);
@@ -83,6 +92,9 @@ static void ptx_text(struct image *image, const char *token, const char *target,
         buffer_printf(b, ".shared .align 4 .b8 s[%ld];\n", shared);
     if (constant > 0)
         buffer_printf(b, ".const .align 4 .b8 c[%ld];\n", constant);
+    if (gib > 0)
+        buffer_printf(b, ".visible .global .align 4 .b8 g[%llu];\n",
+                      (unsigned long long)gib * GIB);
     buffer_printf(b,
                   ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %%r<4>;\n"
                   ".reg .b64 %%rd<4>;\nld.param.u64 %%rd1, [p];\n"
@@ -101,6 +113,38 @@ static void ptx_text(struct image *image, const char *token, const char *target,
     buffer_text(b, "st.global.u32 [%rd2], %r1;\nret;\n}\n");
     if (bad || undef || shared > SHARED_MOST || constant > CONST_MOST)
         image->fails = 218;
+    image->global_bytes = gib > 0 ? (uint64_t)gib * GIB : 0;
+}
+
+/* An entry of LTO IR, which no driver looks into. */
+static void read_lto(struct image *image, const char *token)
+{
+    image->item.kind = FATBIN_LTO;
+    image->item.major = 1;
+    image->item.sm = (uint32_t)atoi(token + 4);
+    buffer_text(&image->bytes, "LTO IR would stand here, were it linked.");
+}
+
+/* The section of global variables, and the first symbol in it, of another
+ * size. */
+static void grow_globals(struct buffer *b, uint64_t size)
+{
+    Elf64_Ehdr h;
+    Elf64_Shdr s;
+
+    memcpy(&h, b->bytes, sizeof h);
+    for (unsigned i = 0; i < h.e_shnum; i++) {
+        unsigned char *at = b->bytes + h.e_shoff + i * sizeof s;
+
+        memcpy(&s, at, sizeof s);
+        if (s.sh_type == SHT_NOBITS && s.sh_flags == (SHF_ALLOC | SHF_WRITE) &&
+            s.sh_size >= 4096) {
+            s.sh_size = size;
+            memcpy(at, &s, sizeof s);
+            return;
+        }
+    }
+    die("gib", "the cubin has no global variables");
 }
 
 static void read_ptx(struct image *image, const char *token)
@@ -141,6 +185,8 @@ static void read_elf(struct image *image, const char *token, const char *units)
     image->value = (int)image->item.sm +
                    (*name == 'd'                 ? 2000
                     : *name == 'r'               ? 3000
+                    : *name == 'm'               ? 4000
+                    : *name == 'g'               ? 5000
                     : image->item.variant == 'f' ? 1600
                                                  : 1000) +
                    (image->item.variant == 'a' ? 500 : 0);
@@ -155,10 +201,18 @@ static void read_image(struct row *row, const char *token, const char *units)
     if (row->count > IMAGES_MAX)
         die(row->text, "too many images");
     image->value = 100 + (int)row->count;
+    image->container = row->containers - 1;
     if (!strncmp(token, "ptx:", 4))
         read_ptx(image, token);
+    else if (!strncmp(token, "lto:", 4))
+        read_lto(image, token);
     else
         read_elf(image, token, units);
+    n = number(token, "gib");
+    if (n > 0 && image->item.kind == FATBIN_ELF) {
+        image->global_bytes = (uint64_t)n * GIB;
+        grow_globals(&image->bytes, image->global_bytes);
+    }
     n = number(token, "trunc");
     if (n >= 0 && (size_t)n < image->bytes.size) {
         image->bytes.size = (size_t)n;
@@ -189,56 +243,62 @@ static void put16(unsigned char *at, long v)
         memcpy(at, &word, sizeof word);
 }
 
-/* The headers as the row wants them; flags keep the packing. */
-static void relabel(const struct row *row, struct buffer *out)
+/* The header as the row wants it; flags keep the packing. */
+static void relabel(unsigned char *header, const struct image *image)
 {
-    struct fatbin fatbin;
+    uint32_t sm = (uint32_t)image->sm;
+    uint64_t flags;
+
+    put16(header, image->kind);
+    put16(header + 24, image->minor);
+    put16(header + 26, image->major);
+    if (image->sm >= 0)
+        memcpy(header + 28, &sm, sizeof sm);
+    if (image->flags >= 0) {
+        memcpy(&flags, header + 40, sizeof flags);
+        flags = (flags & (FATBIN_LZ4 | FATBIN_ZSTD)) | (uint64_t)image->flags;
+        memcpy(header + 40, &flags, sizeof flags);
+    }
+}
+
+static void build_container(const struct row *row, int container,
+                            struct buffer *out)
+{
+    struct fatbin_item items[IMAGES_MAX];
+    const struct image *of[IMAGES_MAX];
+    struct buffer one = {0};
     struct fatbin_entry e;
+    struct fatbin fatbin;
     struct kiln_error err;
     uint64_t at[IMAGES_MAX] = {0};
+    size_t count = 0;
     int more = 1;
 
-    if (fatbin_open(out->bytes, out->size, &fatbin, &err))
+    for (size_t i = 0; i < row->count; i++)
+        if (row->images[i].container == container) {
+            of[count] = &row->images[i];
+            items[count++] = row->images[i].item;
+        }
+    if (fatbin_write(items, count, &one, &err) ||
+        fatbin_open(one.bytes, one.size, &fatbin, &err))
         die(row->text, err.text);
-    for (size_t i = 0; i < row->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (fatbin_next(&fatbin, &e, &more, &err) || !more)
             die(row->text, err.text);
         at[i] = e.offset;
     }
-    for (size_t i = 0; i < row->count; i++) {
-        const struct image *image = &row->images[i];
-        unsigned char *header = out->bytes + at[i];
-        uint32_t sm = (uint32_t)image->sm;
-        uint64_t flags;
-
-        put16(header, image->kind);
-        put16(header + 24, image->minor);
-        put16(header + 26, image->major);
-        if (image->sm >= 0)
-            memcpy(header + 28, &sm, sizeof sm);
-        if (image->flags >= 0) {
-            memcpy(&flags, header + 40, sizeof flags);
-            flags =
-                (flags & (FATBIN_LZ4 | FATBIN_ZSTD)) | (uint64_t)image->flags;
-            memcpy(header + 40, &flags, sizeof flags);
-        }
-    }
+    for (size_t i = 0; i < count; i++)
+        relabel(one.bytes + at[i], of[i]);
+    buffer_add(out, one.bytes, one.size);
+    buffer_fini(&one);
 }
 
 static void build(const struct row *row, struct buffer *out)
 {
-    struct fatbin_item items[IMAGES_MAX];
-    struct kiln_error err;
-
-    if (row->raw) {
+    if (row->raw)
         buffer_add(out, row->images[0].bytes.bytes, row->images[0].bytes.size);
-        return;
-    }
-    for (size_t i = 0; i < row->count; i++)
-        items[i] = row->images[i].item;
-    if (fatbin_write(items, row->count, out, &err))
-        die(row->text, err.text);
-    relabel(row, out);
+    for (int i = 0; i < row->containers; i++)
+        build_container(row, i, out);
 }
 
 static void read_switches(struct row *row)
@@ -253,6 +313,29 @@ static void read_switches(struct row *row)
             row->target.disable_jit = 1;
         else if (!strncmp(w, "target=", 7))
             row->target.jit_for = (unsigned)strtoul(w + 7, NULL, 10);
+        else if (!strcmp(w, "fallback=0"))
+            row->target.prefer_ptx = 1;
+        else if (!strncmp(w, "wrap=", 5))
+            row->wrapped = 1;
+        else if (!strcmp(w, "lib=1"))
+            row->by_library = 1;
+        else if (!strcmp(w, "fill=1"))
+            row->filled = 1;
+}
+
+/* What a driver says of the image that it took, or 0. */
+static int fails(const struct row *row, const struct image *image)
+{
+    uint64_t bytes = image->global_bytes;
+
+    if (image->fails)
+        return image->fails;
+    /* NVIDIA's assembler counts the bytes of variables in 32 bits (ptxas of
+     * CUDA 13.0); a cubin says what it says. */
+    if (row->target.kind == KILN_DEVICE_NVIDIA &&
+        image->item.kind == FATBIN_PTX)
+        bytes &= UINT32_MAX;
+    return bytes > (row->filled ? GIB : row->target.memory) ? 2 : 0;
 }
 
 /* "#2", the second image runs, or the CUresult. */
@@ -270,8 +353,11 @@ static void predict_driver(const struct row *row, const struct kiln_file *file,
         die(row->text, err.text);
     chosen = kiln_walk_chosen(walk);
     result = kiln_status_cuda(kiln_walk_status(walk));
-    if (!result && row->images[chosen].fails)
-        result = row->images[chosen].fails;
+    if (!result)
+        result = fails(row, &row->images[chosen]);
+    /* Of a wrapper only a library call takes what is in it. */
+    if (row->wrapped && !row->by_library)
+        result = 200;
     if (result)
         snprintf(text, size, "%d", result);
     else
@@ -279,30 +365,38 @@ static void predict_driver(const struct row *row, const struct kiln_file *file,
     kiln_walk_free(walk);
 }
 
-/* The best that assembles; "-" where there is none. */
+/* The best that loads, of the first container that has one; "-" where there
+ * is none. */
 static void predict_best(const struct row *row, const struct kiln_file *file,
                          char *text, size_t size)
 {
     struct kiln_target target = row->target;
-    struct kiln_walk *walk;
-    struct kiln_error err;
-    int best = 0;
+    size_t first = 0;
 
     target.policy = KILN_POLICY_BEST;
-    target.jit_for = 0;
-    if (kiln_walk_new(file, 0, &target, &walk, &err))
-        die(row->text, err.text);
     snprintf(text, size, "-");
-    for (size_t i = 0; i < kiln_walk_count(walk); i++) {
-        struct kiln_verdict v = {.size = sizeof v};
+    for (size_t c = 0; c < kiln_file_container_count(file); c++) {
+        struct kiln_walk *walk;
+        struct kiln_error err;
+        int best = 0;
 
-        kiln_walk_verdict(walk, i, &v, NULL);
-        if (v.rank && !row->images[i].fails && (!best || v.rank < best)) {
-            best = v.rank;
-            snprintf(text, size, "#%zu", i + 1);
+        if (kiln_walk_new(file, c, &target, &walk, &err))
+            die(row->text, err.text);
+        for (size_t i = 0; i < kiln_walk_count(walk); i++) {
+            struct kiln_verdict v = {.size = sizeof v};
+
+            kiln_walk_verdict(walk, i, &v, NULL);
+            if (v.rank && !fails(row, &row->images[first + i]) &&
+                (!best || v.rank < best)) {
+                best = v.rank;
+                snprintf(text, size, "#%zu", first + i + 1);
+            }
         }
+        first += kiln_walk_count(walk);
+        kiln_walk_free(walk);
+        if (best)
+            return;
     }
-    kiln_walk_free(walk);
 }
 
 static void predict(const struct row *row, const struct buffer *image,
@@ -357,19 +451,47 @@ static void read_row(struct row *row, char *line, const char *units)
     row->raw = *images != '{';
     for (char *t = strtok_r(images, " ", &save); t;
          t = strtok_r(NULL, " ", &save))
-        if (*t != '{' && *t != '}')
+        if (*t == '{')
+            row->containers++;
+        else if (*t != '}')
             read_image(row, t, units);
     read_switches(row);
 }
 
+/* The CPU device is asked what it is; of a GPU that need not be here it is
+ * enough that none has more memory than 256 GiB. */
+static struct kiln_target device(const char *name)
+{
+    struct kiln_target target = {.size = sizeof target,
+                                 .kind = KILN_DEVICE_NVIDIA,
+                                 .driver_version = 13000,
+                                 .memory = 256 * GIB};
+    struct kiln_open_options open = {
+        .size = sizeof open, .device = "cpu", .no_cache = 1};
+    struct kiln *kiln;
+    struct kiln_error err;
+
+    if (strcmp(name, "cpu")) {
+        target.sm = (unsigned)strtoul(name + 3, NULL, 10);
+        return target;
+    }
+    if (kiln_open(&open, &kiln, &err))
+        die(name, err.text);
+    kiln_get_target(kiln, &target, NULL);
+    kiln_close(kiln);
+    return target;
+}
+
 int main(int argc, char **argv)
 {
+    struct kiln_target target;
     char line[1024], path[4096];
     FILE *rows, *index;
     int count = 0;
 
     if (argc != 5)
         die("usage", "walk_make sm_90|cpu ROWS UNITS FOLDER");
+    target = device(argv[1]);
     rows = fopen(argv[2], "r");
     snprintf(path, sizeof path, "%s/index.txt", argv[4]);
     index = fopen(path, "w");
@@ -381,16 +503,7 @@ int main(int argc, char **argv)
         if (*line == '#' || *line == '\n')
             continue;
         memset(&row, 0, sizeof row);
-        row.target = (struct kiln_target){.size = sizeof row.target,
-                                          .kind = KILN_DEVICE_NVIDIA,
-                                          .sm = 90,
-                                          .driver_version = 13000};
-        if (!strcmp(argv[1], "cpu")) {
-            row.target.kind = KILN_DEVICE_CPU;
-            row.target.sm = 121;
-        } else {
-            row.target.sm = (unsigned)strtoul(argv[1] + 3, NULL, 10);
-        }
+        row.target = target;
         read_row(&row, line, argv[3]);
         write_row(&row, argv[4], index);
         for (size_t i = 0; i < row.count; i++)

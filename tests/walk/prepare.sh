@@ -14,7 +14,7 @@ cp "$build/bin/walk_load" "$build/bin/walk_best" "$out/"
 ldd "$build/bin/walk_best" | awk '$3 ~ "^/" { print $3 }' |
     grep -vE '/(libc|libm|libdl|libpthread|ld-linux[^/]*)\.so' |
     xargs -r -I LIB cp -L LIB "$out/lib/"
-cat "$here/rows.txt" "$here/late.txt" >"$out/rows.txt"
+cat "$here"/rows*.txt "$here"/late*.txt >"$out/rows.txt"
 "$build/bin/walk_make" "$device" "$out/rows.txt" "$here/units" "$out/images"
 cat >"$out/run.sh" <<'R'
 #!/bin/sh

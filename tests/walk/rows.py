@@ -105,6 +105,41 @@ def labels(r):
     return t + [x for x in mixed(r) if x.split(",")[0] != t[0].split(",")[0]]
 
 
+def others(r):
+    """LTO IR and unknown kinds between the others."""
+    t = mixed(r)
+    for _ in range(r.randint(1, 2)):
+        t += [r.choice(["lto:%s" % r.choice(["80", "90", "100"]),
+                        elf(r, OWN) + ",hk=%d" % r.choice([3, 4]),
+                        ptx(r) + ",hk=%d" % r.choice([3, 4])])]
+    return t
+
+
+def large(r):
+    """A variable larger than the device."""
+    t = [r.choice(["elf:g90,gib=512", "elf:g90,gib=300",
+                   ptx(r, PTX[4:], "8.5") + ",gib=%d" % r.choice([1, 512])])]
+    return t + [ptx(r) for _ in range(r.randint(0, 2))] + \
+        [elf(r, LOW + OWN) for _ in range(r.randint(0, 1))]
+
+
+def filled(r):
+    """A device that is full."""
+    t = [r.choice(["elf:g90,gib=2", ptx(r, PTX[4:], "8.5") + ",gib=2"])]
+    return t + [ptx(r) for _ in range(r.randint(0, 2))], "fill=1"
+
+
+def minors(r):
+    """Labelled with the device's major number and a higher minor one."""
+    t = [elf(r, ["c90", "c90a", "d90"]) + ",ha=%d" % r.randint(91, 99)]
+    return t + mixed(r)
+
+
+def by_library(r):
+    wrapped = r.choice(["", "wrap=1 "])
+    return r.choice([mixed, only_ptx, too_new, damaged])(r), wrapped + "lib=1"
+
+
 SWITCHES = ["force=1", "force=1", "disable=1", "disable=1",
             "force=1 disable=1", "force=0", "disable=0", "maxreg=32", "opt=0",
             "fallback=0", "fallback=1"]
@@ -122,6 +157,8 @@ def retargeted(r):
 KINDS = [(mixed, 5), (only_ptx, 5), (too_new, 3), (other_device, 2),
          (damaged, 5), (resources, 2), (labels, 4), (switched, 4),
          (retargeted, 2)]
+# From late2.txt on.
+MORE = [(others, 4), (large, 3), (filled, 1), (minors, 3), (by_library, 4)]
 
 
 def known(paths):
@@ -151,8 +188,10 @@ def main():
     number = int(sys.argv[3]) if len(sys.argv) > 3 else 1001
     seen = known([KNOWN] + sys.argv[4:])
     r = random.Random(seed)
-    kinds = [k for k, n in KINDS for _ in range(n)]
-    print("# rows.py %d %d: row | images | switches" % (seed, count))
+    more = os.environ.get("MORE")
+    kinds = [k for k, n in KINDS + (MORE if more else []) for _ in range(n)]
+    print("# %srows.py %d %d: row | images | switches" %
+          ("MORE=1 " if more else "", seed, count))
     while count:
         made = r.choice(kinds)(r)
         tokens, switches = made if isinstance(made, tuple) else (made, "-")
@@ -160,8 +199,15 @@ def main():
         r.shuffle(tokens)
         tokens = packed(r, tokens)
         raw = len(tokens) == 1 and r.random() < 0.3 and \
-            not any(m in tokens[0] for m in (",h", "z", "trunc", "flip"))
+            not any(m in tokens[0] for m in
+                    (",h", "z", "trunc", "flip", "lto"))
         text = tokens[0] if raw else "{ %s }" % " ".join(tokens)
+        if more and len(tokens) > 1 and r.random() < 0.15:
+            cut = r.randint(1, len(tokens) - 1)
+            text = "{ %s } { %s }" % (" ".join(tokens[:cut]),
+                                      " ".join(tokens[cut:]))
+        if raw and "wrap" in switches:
+            continue
         if (text, switches) in seen:
             continue
         seen.add((text, switches))
