@@ -15,6 +15,9 @@ enum {
     /* The low byte of e_flags in ABI 8: SM < 100, and SM >= 100. */
     FLAGS_LOW_OLD = 0x04,
     FLAGS_LOW_NEW = 0x02,
+    OSABI_7 = 0x33,
+    OSABI_8 = 0x41,
+    SEGMENT_FLAGS = PF_R | PF_W | PF_X,
     BANK_MOST = 65536, /* bytes of a bank of constants */
     ALIGNMENT_MOST = 65536
 };
@@ -41,6 +44,12 @@ static enum kiln_status check_header(const struct elf_view *elf,
     if (cubin->abi != 7 && cubin->abi != 8)
         return kiln_fail(err, KILN_E_FORMAT, "cubin: ABI %u, 7 or 8 expected",
                          cubin->abi);
+    if (h->e_ident[EI_OSABI] != (cubin->abi == 8 ? OSABI_8 : OSABI_7) ||
+        h->e_entry || (h->e_type == ET_REL) == (h->e_phnum > 0))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: ABI %u of 0x%02x, type %u with %u segments",
+                         cubin->abi, h->e_ident[EI_OSABI], h->e_type,
+                         h->e_phnum);
     if (cubin->abi == 8 && h->e_version != EV_CURRENT)
         return kiln_fail(err, KILN_E_FORMAT, "cubin: version %u, 1 expected",
                          h->e_version);
@@ -66,6 +75,8 @@ static enum kiln_status check_segments(const struct elf_view *elf,
         memcpy(&p, elf->bytes + at, sizeof p);
         if (__builtin_add_overflow(p.p_offset, p.p_filesz, &end) ||
             end > elf->size || p.p_filesz > p.p_memsz || p.p_memsz > LARGEST ||
+            (p.p_type != PT_LOAD && p.p_type != PT_PHDR) || p.p_vaddr ||
+            p.p_paddr || p.p_flags & ~(uint32_t)SEGMENT_FLAGS ||
             p.p_align & (p.p_align - 1) || p.p_align > ALIGNMENT_MOST)
             return kiln_fail(err, KILN_E_FORMAT,
                              "cubin: segment %u: %llu bytes at 0x%llx, file "
@@ -112,19 +123,30 @@ static const struct known {
     {".note.", SHT_NOTE, 0},
 };
 
+/* Whether a type is NVIDIA's and has a name in the table, which the section
+ * then should have. */
+static int wants_name(uint32_t type)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].type == type && type >= SHT_LOPROC)
+            return 1;
+    return 0;
+}
+
 /* A name and a type that go together, sizes and alignment that a device has. */
 static enum kiln_status check_kind(const struct elf_view *elf,
                                    const struct elf_section *s,
                                    struct kiln_error *err)
 {
     Elf64_Shdr h;
+    size_t i;
 
     memcpy(&h, elf->bytes + elf->header.e_shoff + s->index * sizeof h,
            sizeof h);
     if (!cubin_is_printable(s->name))
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: section %u: a name that is no text", s->index);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (i = 0; i < sizeof known / sizeof *known; i++)
         if (cubin_after(s->name, known[i].name)) {
             if ((known[i].type && s->type != known[i].type) ||
                 (s->flags & known[i].flags) != known[i].flags)
@@ -133,7 +155,11 @@ static enum kiln_status check_kind(const struct elf_view *elf,
                     s->name, s->type, (unsigned long long)s->flags);
             break;
         }
-    if (h.sh_addralign & (h.sh_addralign - 1) ||
+    if (i == sizeof known / sizeof *known && wants_name(s->type))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %.60s: a name that does not go with type 0x%x",
+                         s->name, s->type);
+    if (h.sh_addr || h.sh_addralign & (h.sh_addralign - 1) ||
         h.sh_addralign > ALIGNMENT_MOST || s->size > LARGEST ||
         (cubin_after(s->name, ".nv.constant") && s->size > BANK_MOST))
         return kiln_fail(err, KILN_E_FORMAT,
@@ -163,7 +189,7 @@ static const char *kernel_of(const char *name)
 /* What .nv sections belong to: a section, by number and by name; code to its
  * symbol. In the .nv.merc and .nv.capmerc sections the number counts other
  * things. */
-static enum kiln_status check_owner(const struct cubin_tables *t,
+static enum kiln_status check_owner(struct cubin_tables *t,
                                     const struct elf_section *s,
                                     struct elf_section *text,
                                     struct kiln_error *err)
@@ -175,7 +201,7 @@ static enum kiln_status check_owner(const struct cubin_tables *t,
 
     if (strstr(s->name, "merc."))
         return KILN_OK;
-    if (code && (symbol >= cubin_symbol_count(t) ||
+    if (code && (!cubin_is_function(t, symbol) ||
                  strcmp(cubin_symbol_name(t, symbol), code)))
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: %.60s: of symbol %u, which is another",
@@ -196,10 +222,20 @@ static enum kiln_status check_owner(const struct cubin_tables *t,
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: %.60s: of section %u, which is %.60s", s->name,
                          s->info, text->name);
+    if (cubin_is_entry(t, text->info & 0xffffff)) {
+        t->info_count += cubin_after(s->name, ".nv.info.") != NULL;
+        t->bank_count += cubin_after(s->name, ".nv.constant0.") != NULL;
+    }
     return KILN_OK;
 }
 
-static enum kiln_status check_section(const struct cubin_tables *t, uint32_t i,
+static int links_to_symbols(const struct elf_section *s)
+{
+    return cubin_after(s->name, ".nv.info") || cubin_after(s->name, ".rel") ||
+           !strcmp(s->name, ".nv.callgraph");
+}
+
+static enum kiln_status check_section(struct cubin_tables *t, uint32_t i,
                                       struct kiln_error *err)
 {
     struct elf_section s, text = {0};
@@ -219,6 +255,13 @@ static enum kiln_status check_section(const struct cubin_tables *t, uint32_t i,
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: section %u is linked to %u of %u", i, s.link,
                          t->elf.sections);
+    /* ABI 7 leaves it at 0 in .nv.info. */
+    if (links_to_symbols(&s) && s.link != t->symbols.index &&
+        (s.link || cubin_after(s.name, ".rel")))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %.60s: linked to section %u, the symbols are "
+                         "in %u",
+                         s.name, s.link, t->symbols.index);
     if (s.type == SHT_SYMTAB && i != t->symbols.index)
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: a second table of symbols, section %u", i);
@@ -232,6 +275,28 @@ static enum kiln_status check_section(const struct cubin_tables *t, uint32_t i,
         return cubin_check_calls(t, &s, err);
     if (cubin_after(s.name, ".nv.info") || !strcmp(s.name, ".nv.compat"))
         return cubin_check_records(t, &s, text.index ? &text : NULL, err);
+    return KILN_OK;
+}
+
+/* What each kernel of a linked cubin has: its attributes, its bank of
+ * parameters, its number of registers. */
+static enum kiln_status check_kernels(const struct cubin_tables *t,
+                                      const struct cubin *cubin,
+                                      struct kiln_error *err)
+{
+    if (t->elf.header.e_type == ET_REL)
+        return KILN_OK;
+    if (t->info_count != cubin->kernel_count ||
+        t->bank_count != cubin->kernel_count)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %zu kernels, attributes of %zu, parameters "
+                         "of %zu",
+                         cubin->kernel_count, t->info_count, t->bank_count);
+    for (size_t i = 0; i < cubin->kernel_count; i++)
+        if (cubin->kernels[i].registers < 0)
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "cubin: %.60s: its registers are not told",
+                             cubin->kernels[i].name);
     return KILN_OK;
 }
 
@@ -272,6 +337,8 @@ enum kiln_status cubin_check(const void *bytes, size_t size,
         st = find_symbols(&t, err);
     for (uint32_t i = 0; !st && i < t.elf.sections; i++)
         st = check_section(&t, i, err);
+    if (!st)
+        st = check_kernels(&t, &cubin, err);
     if (!st)
         *out = cubin;
     return st;

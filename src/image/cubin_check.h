@@ -13,13 +13,16 @@
 struct cubin_tables {
     struct elf_view elf;
     struct elf_section symbols;
-    struct elf_section strings; /* of the symbols' names */
+    struct elf_section strings;    /* of the symbols' names */
+    size_t info_count, bank_count; /* of kernels, as sections are met */
 };
 
 uint64_t cubin_symbol_count(const struct cubin_tables *t);
 /* The index is in range. */
 Elf64_Sym cubin_symbol(const struct cubin_tables *t, uint64_t index);
 const char *cubin_symbol_name(const struct cubin_tables *t, uint64_t index);
+int cubin_is_function(const struct cubin_tables *t, uint64_t index);
+int cubin_is_entry(const struct cubin_tables *t, uint64_t index);
 /* Names end in files and messages: visible ASCII. */
 int cubin_is_printable(const char *text);
 /* The rest of a name behind its beginning, or NULL. */

@@ -21,6 +21,7 @@ enum content {
     ANY,
     SYMBOLS,      /* each word is one */
     SYMBOL_VALUE, /* one, and a value */
+    CODE_VALUE,   /* a function's, and a value */
     CODE,         /* each word is a place in the kernel's code */
     EXTENT,       /* three, of a block */
     PARAMETER     /* 12 bytes */
@@ -32,11 +33,12 @@ static enum content content_of(unsigned attribute)
     case 0x0f: /* externs */
         return SYMBOLS;
     case 0x0a: /* where the parameters lie */
+        return SYMBOL_VALUE;
     case 0x11: /* frame size */
     case 0x12: /* least stack */
     case 0x23: /* most stack */
     case 0x2f: /* registers */
-        return SYMBOL_VALUE;
+        return CODE_VALUE;
     case 0x1c: /* exits */
     case 0x1d: /* reads of block numbers */
     case 0x28: /* cooperative groups */
@@ -93,7 +95,9 @@ static int is_sound(const struct cubin_tables *t, const struct elf_section *s,
     case SYMBOLS:
         return size % 4 == 0 && all_below(at, size / 4, symbols);
     case SYMBOL_VALUE:
-        return size == 8 && word_at(at, 0) < symbols &&
+        return size == 8 && word_at(at, 0) < symbols;
+    case CODE_VALUE:
+        return size == 8 && cubin_is_function(t, word_at(at, 0)) &&
                (attribute != 0x2f || word_at(at, 1) <= REGISTERS_MOST);
     case CODE:
         return size % 4 == 0 &&
@@ -124,7 +128,10 @@ enum kiln_status cubin_check_records(const struct cubin_tables *t,
             memcpy(&size, at + 2, sizeof size);
             n += (size + 3u) & ~3u;
         }
-        if (left < n || at[0] < 1 || at[0] > FORM_SIZED || at[1] >= ATTRIBUTES)
+        if (left < n || at[0] < 1 || at[0] > FORM_SIZED ||
+            at[1] >= ATTRIBUTES ||
+            (at[0] != FORM_SIZED && strcmp(s->name, ".nv.compat") &&
+             content_of(at[1]) != ANY))
             return kiln_fail(err, KILN_E_FORMAT,
                              "cubin: %.60s: a record of form %u with %llu "
                              "bytes left",
@@ -153,7 +160,14 @@ static int is_toolkit_text(const unsigned char *text, uint64_t size)
     for (int i = 1; i < WORDS; i++)
         if (word[i] >= size - sizeof word)
             return 0;
-    return 1;
+    return !text[size - 1];
+}
+
+static int is_vendor(const unsigned char *name, uint32_t size)
+{
+    static const char vendor[] = "NVIDIA Corp";
+
+    return size == sizeof vendor && !memcmp(name, vendor, sizeof vendor);
 }
 
 enum kiln_status cubin_check_notes(const struct elf_section *s,
@@ -164,11 +178,12 @@ enum kiln_status cubin_check_notes(const struct elf_section *s,
     while (cursor_left(&in)) {
         uint32_t name = cursor_u32(&in), text = cursor_u32(&in);
         uint32_t type = cursor_u32(&in);
-        const unsigned char *body;
+        const unsigned char *who, *body;
 
-        cursor_bytes(&in, ((uint64_t)name + 3) & ~3u);
-        body = cursor_bytes(&in, ((uint64_t)text + 3) & ~3u);
-        if (in.bad || (type == TOOLKIT_NOTE && !is_toolkit_text(body, text)))
+        who = cursor_bytes(&in, ((uint64_t)name + 3) & ~(uint64_t)3);
+        body = cursor_bytes(&in, ((uint64_t)text + 3) & ~(uint64_t)3);
+        if (in.bad || !is_vendor(who, name) ||
+            (type == TOOLKIT_NOTE && !is_toolkit_text(body, text)))
             return kiln_fail(err, KILN_E_FORMAT,
                              "cubin: %.60s: a note cut short", s->name);
     }

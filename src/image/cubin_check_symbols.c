@@ -8,6 +8,7 @@
 
 enum {
     STO_ENTRY = 0x10,
+    FUNCTION_OTHER = STO_ENTRY | 3, /* and the visibility */
     /* Types and bindings that occur: STT_NOTYPE to STT_FILE, and NVIDIA's
      * for textures, samplers, surfaces and the like, up to 13. */
     TYPE_MAX = 13,
@@ -35,6 +36,18 @@ Elf64_Sym cubin_symbol(const struct cubin_tables *t, uint64_t index)
 const char *cubin_symbol_name(const struct cubin_tables *t, uint64_t index)
 {
     return elf_view_string(&t->strings, cubin_symbol(t, index).st_name);
+}
+
+int cubin_is_function(const struct cubin_tables *t, uint64_t index)
+{
+    return index < cubin_symbol_count(t) &&
+           ELF64_ST_TYPE(cubin_symbol(t, index).st_info) == STT_FUNC;
+}
+
+int cubin_is_entry(const struct cubin_tables *t, uint64_t index)
+{
+    return cubin_is_function(t, index) &&
+           cubin_symbol(t, index).st_other & STO_ENTRY;
 }
 
 int cubin_is_printable(const char *text)
@@ -75,6 +88,16 @@ static enum kiln_status check_home(const struct cubin_tables *t, uint64_t i,
             (unsigned long long)i, (unsigned long long)s->st_size,
             (unsigned long long)s->st_value, s->st_shndx,
             (unsigned long long)home.size);
+    if (ELF64_ST_TYPE(s->st_info) == STT_OBJECT &&
+        (!(home.flags & SHF_ALLOC) ||
+         (cubin_after(home.name, ".nv.global") &&
+          (s->st_value > home.size || s->st_size > home.size - s->st_value))))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: the variable %.60s: %llu bytes at 0x%llx of "
+                         "%llu",
+                         name, (unsigned long long)s->st_size,
+                         (unsigned long long)s->st_value,
+                         (unsigned long long)home.size);
     of = cubin_after(home.name, ".text.");
     if (code && (!of || (s->st_other & STO_ENTRY && strcmp(of, name))))
         return kiln_fail(err, KILN_E_FORMAT,
@@ -101,7 +124,8 @@ static enum kiln_status check_symbol(const struct cubin_tables *t, uint64_t i,
                          "cubin: symbol %llu: a name that is no text",
                          (unsigned long long)i);
     if (ELF64_ST_TYPE(s.st_info) > TYPE_MAX ||
-        ELF64_ST_BIND(s.st_info) > STB_WEAK)
+        ELF64_ST_BIND(s.st_info) > STB_WEAK ||
+        (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_other & ~FUNCTION_OTHER))
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: symbol %llu: type and binding 0x%02x",
                          (unsigned long long)i, s.st_info);
@@ -142,6 +166,22 @@ enum kiln_status cubin_check_symbols(const struct cubin_tables *t,
     return KILN_OK;
 }
 
+/* What loaded code or data may point to: something that is loaded as well,
+ * or is found by its name. Some types need no symbol, which is number 0. */
+static int is_loaded(const struct cubin_tables *t, uint64_t symbol)
+{
+    struct elf_section home;
+    Elf64_Sym s;
+
+    if (symbol >= cubin_symbol_count(t))
+        return 0;
+    s = cubin_symbol(t, symbol);
+    if (s.st_shndx == SHN_UNDEF || s.st_shndx >= SHN_LORESERVE)
+        return 1;
+    return !elf_view_section(&t->elf, s.st_shndx, &home, NULL) &&
+           home.flags & SHF_ALLOC;
+}
+
 /* Each relocation within its section, its symbol within its table. Those of
  * .nv.merc sections have tables of their own. */
 enum kiln_status cubin_check_relocations(const struct cubin_tables *t,
@@ -171,7 +211,9 @@ enum kiln_status cubin_check_relocations(const struct cubin_tables *t,
         if (home.size < RELOCATION_LEAST ||
             rel.r_offset > home.size - RELOCATION_LEAST ||
             ELF64_R_SYM(rel.r_info) >= symbols.size / sizeof(Elf64_Sym) ||
-            ELF64_R_TYPE(rel.r_info) >= RELOCATION_TYPES)
+            ELF64_R_TYPE(rel.r_info) >= RELOCATION_TYPES ||
+            (home.flags & SHF_ALLOC && s->link == t->symbols.index &&
+             !is_loaded(t, ELF64_R_SYM(rel.r_info))))
             return kiln_fail(err, KILN_E_FORMAT,
                              "cubin: section %u: relocation %llu: type %llu "
                              "at 0x%llx, symbol %llu",
@@ -193,7 +235,7 @@ enum kiln_status cubin_check_calls(const struct cubin_tables *t,
         uint32_t symbol;
 
         memcpy(&symbol, s->bytes + at, sizeof symbol);
-        if (symbol >= count && symbol < MARKS)
+        if (symbol < MARKS && symbol >= count)
             return kiln_fail(err, KILN_E_FORMAT,
                              "cubin: %.60s: symbol %u of %llu at 0x%llx",
                              s->name, symbol, (unsigned long long)count,
