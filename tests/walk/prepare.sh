@@ -21,7 +21,9 @@ cat >"$out/run.sh" <<'R'
 # run.sh [MUTANTS [OUT]]
 here=$(cd "$(dirname "$0")" && pwd)
 mutants=${1:-20000}
-to=${2:-.}
+mkdir -p "${2:-.}"
+to=$(cd "${2:-.}" && pwd)
+cd "$to" # copies that end a process are left here
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 jobs=$(nproc)
 status=0
@@ -34,7 +36,7 @@ echo "== through libkiln"
 echo "== damaged copies through libkiln"
 part=$(((mutants + 7) / 8))
 for seed in 1 2 3 4 5 6 7 8; do
-    timeout 150 "$here/walk_best" nvidia "$here/images" --mutate "$part" \
+    timeout 240 "$here/walk_best" nvidia "$here/images" --mutate "$part" \
         "$seed" >"$to/mutants-$seed.txt" 2>&1 || echo "seed $seed: status $?" \
         >>"$to/mutants-$seed.txt" &
 done
