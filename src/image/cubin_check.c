@@ -45,7 +45,7 @@ static enum kiln_status check_header(const struct elf_view *elf,
         return kiln_fail(err, KILN_E_FORMAT, "cubin: ABI %u, 7 or 8 expected",
                          cubin->abi);
     if (h->e_ident[EI_OSABI] != (cubin->abi == 8 ? OSABI_8 : OSABI_7) ||
-        h->e_entry || (h->e_type == ET_REL) == (h->e_phnum > 0))
+        h->e_entry || (h->e_type == ET_REL && h->e_phnum))
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: ABI %u of 0x%02x, type %u with %u segments",
                          cubin->abi, h->e_ident[EI_OSABI], h->e_type,
@@ -134,18 +134,19 @@ static int wants_name(uint32_t type)
 }
 
 /* A name and a type that go together, sizes and alignment that a device has. */
-static enum kiln_status check_kind(const struct elf_view *elf,
+static enum kiln_status check_kind(struct cubin_tables *t,
                                    const struct elf_section *s,
                                    struct kiln_error *err)
 {
+    enum kiln_status st =
+        cubin_check_name(t, s->name, "section", s->index, err);
     Elf64_Shdr h;
     size_t i;
 
-    memcpy(&h, elf->bytes + elf->header.e_shoff + s->index * sizeof h,
+    if (st)
+        return st;
+    memcpy(&h, t->elf.bytes + t->elf.header.e_shoff + s->index * sizeof h,
            sizeof h);
-    if (!cubin_is_printable(s->name))
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: section %u: a name that is no text", s->index);
     for (i = 0; i < sizeof known / sizeof *known; i++)
         if (cubin_after(s->name, known[i].name)) {
             if ((known[i].type && s->type != known[i].type) ||
@@ -229,6 +230,13 @@ static enum kiln_status check_owner(struct cubin_tables *t,
     return KILN_OK;
 }
 
+static int is_gone_through(const struct elf_section *s)
+{
+    return s->type == SHT_SYMTAB || s->type == SHT_REL || s->type == SHT_RELA ||
+           s->type == SHT_NOTE || cubin_after(s->name, ".nv.info") ||
+           !strcmp(s->name, ".nv.callgraph") || !strcmp(s->name, ".nv.compat");
+}
+
 static int links_to_symbols(const struct elf_section *s)
 {
     return cubin_after(s->name, ".nv.info") || cubin_after(s->name, ".rel") ||
@@ -246,7 +254,7 @@ static enum kiln_status check_section(struct cubin_tables *t, uint32_t i,
     if (i && (!*s.name || s.type == SHT_NULL))
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: section %u has no name or no type", i);
-    st = check_kind(&t->elf, &s, err);
+    st = check_kind(t, &s, err);
     if (!st)
         st = check_owner(t, &s, &text, err);
     if (st)
@@ -265,6 +273,9 @@ static enum kiln_status check_section(struct cubin_tables *t, uint32_t i,
     if (s.type == SHT_SYMTAB && i != t->symbols.index)
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: a second table of symbols, section %u", i);
+    st = cubin_spend(t, s.bytes && is_gone_through(&s) ? s.size : 0, err);
+    if (st)
+        return st;
     if (s.type == SHT_REL || s.type == SHT_RELA)
         return cubin_check_relocations(t, &s, err);
     if (!s.bytes)
@@ -321,7 +332,7 @@ enum kiln_status cubin_check(const void *bytes, size_t size,
                              struct arena *arena, struct cubin *out,
                              struct kiln_error *err)
 {
-    struct cubin_tables t = {0};
+    struct cubin_tables t = {.budget = (uint64_t)size * 2};
     struct cubin cubin;
     enum kiln_status st = cubin_read(bytes, size, arena, &cubin, err);
 

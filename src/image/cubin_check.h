@@ -15,6 +15,7 @@ struct cubin_tables {
     struct elf_section symbols;
     struct elf_section strings;    /* of the symbols' names */
     size_t info_count, bank_count; /* of kernels, as sections are met */
+    uint64_t budget;               /* bytes that may still be gone through */
 };
 
 uint64_t cubin_symbol_count(const struct cubin_tables *t);
@@ -23,12 +24,18 @@ Elf64_Sym cubin_symbol(const struct cubin_tables *t, uint64_t index);
 const char *cubin_symbol_name(const struct cubin_tables *t, uint64_t index);
 int cubin_is_function(const struct cubin_tables *t, uint64_t index);
 int cubin_is_entry(const struct cubin_tables *t, uint64_t index);
-/* Names end in files and messages: visible ASCII. */
-int cubin_is_printable(const char *text);
+/* Sections and names of a hostile file may all lie on the same bytes: the work
+ * is bounded by the size of the file. */
+enum kiln_status cubin_spend(struct cubin_tables *t, uint64_t bytes,
+                             struct kiln_error *err);
+/* Names end in files and messages: visible ASCII. "symbol" or "section". */
+enum kiln_status cubin_check_name(struct cubin_tables *t, const char *name,
+                                  const char *what, uint64_t index,
+                                  struct kiln_error *err);
 /* The rest of a name behind its beginning, or NULL. */
 const char *cubin_after(const char *name, const char *prefix);
 
-enum kiln_status cubin_check_symbols(const struct cubin_tables *t,
+enum kiln_status cubin_check_symbols(struct cubin_tables *t,
                                      struct kiln_error *err);
 enum kiln_status cubin_check_relocations(const struct cubin_tables *t,
                                          const struct elf_section *s,

@@ -50,12 +50,29 @@ int cubin_is_entry(const struct cubin_tables *t, uint64_t index)
            cubin_symbol(t, index).st_other & STO_ENTRY;
 }
 
-int cubin_is_printable(const char *text)
+enum kiln_status cubin_spend(struct cubin_tables *t, uint64_t bytes,
+                             struct kiln_error *err)
 {
-    for (; *text; text++)
-        if (*text < 0x21 || *text > 0x7e)
-            return 0;
-    return 1;
+    if (bytes > t->budget)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: its sections and names overlap without end");
+    t->budget -= bytes;
+    return KILN_OK;
+}
+
+enum kiln_status cubin_check_name(struct cubin_tables *t, const char *name,
+                                  const char *what, uint64_t index,
+                                  struct kiln_error *err)
+{
+    uint64_t n = 0;
+
+    while (name[n] >= 0x21 && name[n] <= 0x7e && n < t->budget)
+        n++;
+    if (name[n] && n < t->budget)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %s %llu: a name that is no text", what,
+                         (unsigned long long)index);
+    return cubin_spend(t, name[n] ? t->budget + 1 : n, err);
 }
 
 const char *cubin_after(const char *name, const char *prefix)
@@ -107,10 +124,11 @@ static enum kiln_status check_home(const struct cubin_tables *t, uint64_t i,
     return KILN_OK;
 }
 
-static enum kiln_status check_symbol(const struct cubin_tables *t, uint64_t i,
+static enum kiln_status check_symbol(struct cubin_tables *t, uint64_t i,
                                      struct kiln_error *err)
 {
     Elf64_Sym s = cubin_symbol(t, i);
+    enum kiln_status st;
     const char *name;
 
     if (s.st_name >= t->strings.size)
@@ -119,10 +137,9 @@ static enum kiln_status check_symbol(const struct cubin_tables *t, uint64_t i,
                          (unsigned long long)i, s.st_name,
                          (unsigned long long)t->strings.size);
     name = (const char *)t->strings.bytes + s.st_name;
-    if (!cubin_is_printable(name))
-        return kiln_fail(err, KILN_E_FORMAT,
-                         "cubin: symbol %llu: a name that is no text",
-                         (unsigned long long)i);
+    st = cubin_check_name(t, name, "symbol", i, err);
+    if (st)
+        return st;
     if (ELF64_ST_TYPE(s.st_info) > TYPE_MAX ||
         ELF64_ST_BIND(s.st_info) > STB_WEAK ||
         (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_other & ~FUNCTION_OTHER))
@@ -135,7 +152,7 @@ static enum kiln_status check_symbol(const struct cubin_tables *t, uint64_t i,
     return check_home(t, i, &s, name, err);
 }
 
-enum kiln_status cubin_check_symbols(const struct cubin_tables *t,
+enum kiln_status cubin_check_symbols(struct cubin_tables *t,
                                      struct kiln_error *err)
 {
     static const Elf64_Sym none;
