@@ -25,7 +25,8 @@ for f in "$build"/bin/fuzz_*; do
         grep -vE '/(libc|libm|libdl|libpthread|libresolv|ld-linux[^/]*)\.so' |
         xargs -r -I LIB cp -L LIB "$out/lib/"
     mkdir -p "$out/corpus/$name"
-    for c in "$build/fuzz/seeds/$name" "$here/corpus/$name"; do
+    for c in "$build/fuzz/seeds/$name" "$build/fuzz/kept/$name" \
+        "$here/corpus/$name"; do
         [ ! -d "$c" ] || cp "$c"/* "$out/corpus/$name/"
     done
     [ "$name" != ptx ] || cp "$here"/../tests/jit/corpus/*.ptx "$out/corpus/ptx/"

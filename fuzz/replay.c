@@ -17,7 +17,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MUTATIONS = 400, LIMIT = 1 << 20 };
+/* Of one file; of each in a folder of many. */
+enum { MUTATIONS = 400, FEWER = 16, MANY = 40, LIMIT = 1 << 20 };
 
 static unsigned long files;
 static unsigned long runs;
@@ -43,7 +44,7 @@ static uint32_t next(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-static void mutate(const unsigned char *bytes, size_t size)
+static void mutate(const unsigned char *bytes, size_t size, unsigned count)
 {
     static const unsigned char upset[] = {0x00, 0x01, 0x7f, 0x80, 0xff,
                                           '"',  '\n', '{',  ';',  '9'};
@@ -55,7 +56,7 @@ static void mutate(const unsigned char *bytes, size_t size)
     copy = malloc(size);
     if (!copy)
         abort();
-    for (unsigned i = 0; i < MUTATIONS; i++) {
+    for (unsigned i = 0; i < count; i++) {
         size_t n = size;
         unsigned edits = 1 + next(&state) % 4;
 
@@ -75,7 +76,7 @@ static void mutate(const unsigned char *bytes, size_t size)
     free(copy);
 }
 
-static int replay_file(const char *path)
+static int replay_file(const char *path, unsigned mutations)
 {
     struct buffer in = {0};
     struct kiln_error err;
@@ -87,7 +88,7 @@ static int replay_file(const char *path)
     }
     files++;
     run_once(in.bytes, in.size);
-    mutate(in.bytes, in.size);
+    mutate(in.bytes, in.size, mutations);
     buffer_fini(&in);
     return 0;
 }
@@ -103,7 +104,7 @@ static int replay_folder(const char *folder)
 
         if (names[i]->d_name[0] != '.') {
             snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
-            bad |= replay_file(path) != 0;
+            bad |= replay_file(path, count > MANY ? FEWER : MUTATIONS) != 0;
         }
         free(names[i]);
     }
@@ -120,7 +121,7 @@ int main(int argc, char **argv)
         struct stat st;
 
         if (stat(argv[i], &st) == 0 && S_ISREG(st.st_mode))
-            bad |= replay_file(argv[i]) != 0;
+            bad |= replay_file(argv[i], MUTATIONS) != 0;
         else
             bad |= replay_folder(argv[i]);
     }

@@ -27,7 +27,8 @@ for f in "$build"/bin/fuzz_*; do
     esac
     mkdir -p "$new" "$build/crashes"
     set -- "$new"
-    for c in "$build/fuzz/seeds/$name" "$here/corpus/$name"; do
+    for c in "$build/fuzz/seeds/$name" "$build/fuzz/kept/$name" \
+        "$here/corpus/$name"; do
         [ ! -d "$c" ] || set -- "$@" "$c"
     done
     echo "fuzz $name $limit"
