@@ -572,6 +572,83 @@ static void no_field_is_trusted(void **state)
     buffer_fini(&b);
 }
 
+/* A relocation, a record, a symbol that stay in range and still lead a loader
+ * astray. */
+static void what_a_loader_takes_for_granted_holds(void **state)
+{
+    struct buffer b = file("sm90a.cubin");
+    uint32_t word = 15; /* the variable "table" */
+
+    (void)state;
+    memcpy(record(&b, ".nv.info", 0x2f) + 4, &word, sizeof word);
+    refused(&b, "attribute 0x2f leads outside");
+    b = file("sm90a.cubin");
+    word = 300;
+    memcpy(record(&b, ".nv.info", 0x2f) + 8, &word, sizeof word);
+    refused(&b, "attribute 0x2f leads outside");
+    b = file("sm90a.cubin");
+    record(&b, ".nv.info", 0x2f)[1] = 0x7e;
+    refused(&b, "its registers are not told");
+    b = file("sm90a.cubin");
+    word = 1 << 20;
+    memcpy(record(&b, ".nv.info.mixed", 0x1c) + 4, &word, sizeof word);
+    refused(&b, "attribute 0x1c leads outside");
+    b = file("sm90a.cubin");
+    record(&b, ".nv.info.mixed", 0x1c)[0] = 1;
+    refused(&b, "a record of form 1");
+    b = file("sm90a.cubin");
+    section(&b, ".nv.info.mixed")->sh_info = 17;
+    refused(&b, "which is .text.plain");
+    b = file("sm90a.cubin");
+    section(&b, ".text.mixed")->sh_info = 14;
+    refused(&b, "of symbol 14, which is another");
+    b = file("sm90a.cubin");
+    section(&b, ".nv.constant0.mixed")->sh_name =
+        section(&b, ".nv.global")->sh_name;
+    refused(&b, "2 kernels, attributes of 2, parameters of 1");
+    b = file("sm90a.cubin");
+    section(&b, ".nv.shared.mixed")->sh_addralign = 48;
+    refused(&b, "aligned to 48");
+    b = file("sm90a.cubin");
+    section(&b, ".nv.shared.mixed")->sh_size = UINT64_MAX / 2;
+    refused(&b, ".nv.shared.mixed: 9223372036854775807 bytes");
+    b = file("sm90a.cubin");
+    section(&b, ".nv.constant3")->sh_type = SHT_NOBITS;
+    section(&b, ".nv.constant3")->sh_size = 65537;
+    refused(&b, ".nv.constant3: 65537 bytes");
+    b = file("sm90a.cubin");
+    symbol(&b, "table")->st_shndx = 7; /* .nv.info */
+    refused(&b, "the variable table");
+    b = file("sm90a.cubin");
+    symbol(&b, "table")->st_size = 1 << 20;
+    refused(&b, "the variable table: 1048576 bytes");
+    b = file("sm90a.cubin");
+    symbol(&b, "plain")->st_shndx = 18;
+    refused(&b, "the function plain in section .text.mixed");
+    b = file("sm90a.cubin");
+    symbol(&b, "mixed")->st_other |= 0x40;
+    refused(&b, "type and binding");
+    b = file("sm90a.cubin");
+    word = 4000;
+    memcpy(b.bytes + section(&b, ".nv.callgraph")->sh_offset, &word, 4);
+    refused(&b, ".nv.callgraph: symbol 4000");
+    b = file("sm90a.cubin");
+    b.bytes[section(&b, ".note.nv.cuinfo")->sh_offset + 12] = 'X';
+    refused(&b, "a note cut short");
+    b = file("sm90a.cubin");
+    memset(b.bytes + section(&b, ".note.nv.tkinfo")->sh_offset + 4, 0xff, 4);
+    refused(&b, "a note cut short");
+    b = file("sm90a.cubin");
+    header(&b)->e_entry = 8;
+    refused(&b, "type 2 with");
+    b = file("sm90a.cubin");
+    header(&b)->e_type = ET_REL;
+    refused(&b, "type 1 with");
+    b = file("sm90a.cubin");
+    header(&b)->e_ident[EI_OSABI] = 0;
+    refused(&b, "of 0x00");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -593,6 +670,7 @@ int main(void)
         cmocka_unit_test(records_and_notes_end_where_their_section_does),
         cmocka_unit_test(every_section_has_a_name_a_type_and_an_owner),
         cmocka_unit_test(a_parameter_beyond_their_count_is_refused),
+        cmocka_unit_test(what_a_loader_takes_for_granted_holds),
         cmocka_unit_test(no_field_is_trusted),
     };
 
