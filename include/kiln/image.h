@@ -67,7 +67,11 @@ enum kiln_status kiln_file_container(const struct kiln_file *file, size_t index,
 enum kiln_entry_kind {
     KILN_ENTRY_PTX = 1,
     KILN_ENTRY_CUBIN = 2,
-    KILN_ENTRY_LTO = 8 /* any other number is one that Kiln does not know */
+    KILN_ENTRY_LTO = 8, /* any other number is one that Kiln does not know */
+    /* What the CPU driver compiles PTX to, by itself: sm is the capability
+     * that it was compiled for, major and minor the PTX version, note who made
+     * it, options the processor features that it needs. */
+    KILN_ENTRY_OBJECT = 0x10000
 };
 
 struct kiln_entry {
@@ -75,7 +79,7 @@ struct kiln_entry {
     size_t container; /* index */
     unsigned index;   /* in the container, from 0 */
     unsigned kind;
-    const char *kind_name; /* "PTX", "ELF", "LTO IR", "unknown" */
+    const char *kind_name; /* "PTX", "ELF", "LTO IR", "object", "unknown" */
     unsigned sm;
     char variant;          /* 'a', 'f' or 0 */
     unsigned major, minor; /* PTX version; of a cubin its ABI in minor */

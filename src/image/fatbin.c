@@ -19,6 +19,8 @@ const char *fatbin_kind_name(uint32_t kind)
         return "ELF";
     case FATBIN_LTO:
         return "LTO IR";
+    case FATBIN_OBJECT:
+        return "object";
     default:
         return "unknown";
     }

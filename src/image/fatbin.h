@@ -23,7 +23,10 @@ enum { FATBIN_HEADER = 16, FATBIN_ENTRY = 64, FATBIN_WRAPPER = 24 };
 enum fatbin_kind {
     FATBIN_PTX = 1,
     FATBIN_ELF = 2,
-    FATBIN_LTO = 8 /* LTO IR; any other number is kept as it stands */
+    FATBIN_LTO = 8, /* LTO IR; any other number is kept as it stands */
+    /* Kiln's object for the CPU device. No container holds one; the number is
+     * above what an entry's 16 bits can say. */
+    FATBIN_OBJECT = 0x10000
 };
 
 #define FATBIN_64BIT     0x1u

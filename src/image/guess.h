@@ -17,7 +17,9 @@ enum image_look {
     IMAGE_FATBIN,
     IMAGE_WRAPPER,  /* a pointer to a fat binary */
     IMAGE_CUBIN,    /* ELF for NVIDIA's machine; sm is set */
-    IMAGE_HOST_ELF, /* any other ELF (Kiln's own objects are among these) */
+    IMAGE_HOST_ELF, /* any other ELF */
+    IMAGE_OBJECT,   /* Kiln's own, for the CPU device: only a scan tells it
+                       from other host ELF files */
     IMAGE_PTX,
     IMAGE_LTO_IR,
     IMAGE_BITCODE, /* LLVM */

@@ -7,11 +7,13 @@
  */
 #include "image/scan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "image/find.h"
+#include "image/object_head.h"
 #include "image/places.h"
 #include "image/wrappers.h"
 
@@ -357,9 +359,21 @@ static enum kiln_status odd_places(struct scan *s, uint64_t base,
     return st;
 }
 
+/* Whether it is what the CPU driver compiles, keeps and loads. */
+static int is_object(const struct elf_table *table)
+{
+    for (size_t i = 0; table->header.e_type == ET_REL && i < table->count; i++)
+        if (!strcmp(elf_table_name(table, &table->sections[i]),
+                    OBJECT_HEAD_SECTION) &&
+            elf_table_has_bytes(table, &table->sections[i]))
+            return 1;
+    return 0;
+}
+
 /* Sections and wrappers of a host ELF file: they tell of what is found. */
 static enum kiln_status read_elf(struct scan *s, uint64_t offset, uint64_t size,
-                                 struct arena *arena, struct kiln_error *err)
+                                 struct arena *arena, int *object,
+                                 struct kiln_error *err)
 {
     struct elf_table table;
     struct elf_place *places = NULL;
@@ -367,6 +381,7 @@ static enum kiln_status read_elf(struct scan *s, uint64_t offset, uint64_t size,
     enum kiln_status st =
         elf_table_read(s->source, offset, size, arena, &table, err);
 
+    *object = !st && is_object(&table);
     if (!st && table.count)
         st = elf_places(&table, arena, &places, &s->place_count, err);
     if (!st && table.count)
@@ -377,9 +392,9 @@ static enum kiln_status read_elf(struct scan *s, uint64_t offset, uint64_t size,
 }
 
 static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
-                             const struct image_guess *guess,
-                             struct kiln_error *err)
+                             struct image_guess *guess, struct kiln_error *err)
 {
+    int object = 0;
     int anywhere = guess->look != IMAGE_HOST_ELF && guess->look != IMAGE_FATBIN;
     uint64_t limit = offset + size;
     struct arena arena = {0};
@@ -391,7 +406,7 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
     case IMAGE_LTO_IR:
         return found(s, guess->look, offset, size, err);
     case IMAGE_HOST_ELF:
-        st = read_elf(s, offset, size, &arena, err);
+        st = read_elf(s, offset, size, &arena, &object, err);
         break;
     case IMAGE_FATBIN:
         st = check_header(s, offset, size, err);
@@ -399,9 +414,15 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
     default:
         break;
     }
-    if (!st)
+    if (!st && object) {
+        guess->look = IMAGE_OBJECT;
+        snprintf(guess->text, sizeof guess->text,
+                 "a Kiln object for the CPU device");
+        st = found(s, IMAGE_OBJECT, offset, size, err);
+    } else if (!st) {
         st = search(s, offset, limit, limit, anywhere, err);
-    if (!st)
+    }
+    if (!st && !object)
         st = odd_places(s, offset, limit, &arena, err);
     s->places = NULL;
     s->place_count = 0;

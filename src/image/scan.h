@@ -29,7 +29,7 @@ struct image_source {
 
 /* A container, or an image by itself. */
 struct image_place {
-    enum image_look look; /* IMAGE_FATBIN; CUBIN, PTX, LTO_IR by itself */
+    enum image_look look; /* IMAGE_FATBIN; CUBIN, PTX, LTO_IR, OBJECT alone */
     uint64_t offset;
     uint64_t size;
     const char *section; /* of the host ELF file; "" */

@@ -3,11 +3,13 @@
  * What a scan finds in a file, as a list. Blocks of it never move, so that
  * nothing is held twice while it grows.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "image/cubin.h"
+#include "image/object_head.h"
 #include "image/ptx_header.h"
 #include "kernel/file.h"
 
@@ -137,11 +139,12 @@ static enum kiln_status take_entry(void *data, const struct fatbin_entry *e,
 }
 
 /* What an image by itself says of itself, in place of an entry's header. */
-static void read_label(const void *bytes, size_t size, enum image_look look,
-                       struct file_entry *e)
+static void read_label(struct kiln_file *f, const void *bytes, size_t size,
+                       enum image_look look, struct file_entry *e)
 {
     struct arena arena = {0};
     struct ptx_header ptx;
+    struct object_head head;
     struct cubin cubin;
 
     if (look == IMAGE_PTX && !ptx_header_read(bytes, size, &ptx, NULL)) {
@@ -156,6 +159,17 @@ static void read_label(const void *bytes, size_t size, enum image_look look,
         e->variant = cubin.variant;
         e->major = 1;
         e->minor = (uint16_t)cubin.abi;
+    } else if (look == IMAGE_OBJECT &&
+               !object_head_read(bytes, size, &arena, &head, NULL)) {
+        char text[252];
+
+        e->sm = head.target;
+        e->major = (uint16_t)(head.ptx_version / 10);
+        e->minor = (uint16_t)(head.ptx_version % 10);
+        snprintf(text, sizeof text, "build %.64s, %.64s, %.64s", head.build,
+                 head.codegen, head.cpu);
+        e->note = keep(f, text, strlen(text));
+        e->options = keep(f, head.features, strlen(head.features));
     }
     arena_fini(&arena);
 }
@@ -170,9 +184,10 @@ static enum kiln_status take_image(struct kiln_file *f,
                            .note = "",
                            .options = "",
                            .container = (uint32_t)f->container_count - 1,
-                           .kind = place->look == IMAGE_PTX     ? FATBIN_PTX
-                                   : place->look == IMAGE_CUBIN ? FATBIN_ELF
-                                                                : FATBIN_LTO};
+                           .kind = place->look == IMAGE_PTX      ? FATBIN_PTX
+                                   : place->look == IMAGE_CUBIN  ? FATBIN_ELF
+                                   : place->look == IMAGE_OBJECT ? FATBIN_OBJECT
+                                                                 : FATBIN_LTO};
     size_t n = place->size < LABEL_READ ? (size_t)place->size : LABEL_READ;
     void *bytes = kiln_alloc(n + 1);
     enum kiln_status st;
@@ -181,7 +196,7 @@ static enum kiln_status take_image(struct kiln_file *f,
         return kiln_fail(err, KILN_E_MEMORY, "%s: out of memory", f->name);
     st = f->source.read(f->source.data, place->offset, bytes, n, err);
     if (!st)
-        read_label(bytes, n, place->look, &e);
+        read_label(f, bytes, n, place->look, &e);
     kiln_release(bytes);
     return st ? st : add_entry(f, &e, err);
 }

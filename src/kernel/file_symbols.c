@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "compile/names.h"
 #include "image/cubin.h"
+#include "image/object_head.h"
 #include "image/ptx_header.h"
 #include "kernel/file.h"
 #include "kernel/parameters.h"
@@ -100,6 +101,55 @@ static enum kiln_status from_cubin(struct kiln_symbols *s,
                                    .name = keep(s, cubin.variables[i].name),
                                    .bytes = cubin.variables[i].size,
                                    .constant = cubin.variables[i].constant};
+        bad = !s->variables[i].name;
+    }
+    return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory")
+               : KILN_OK;
+}
+
+static enum kiln_status from_object(struct kiln_symbols *s,
+                                    struct kiln_error *err)
+{
+    struct object_head head;
+    enum kiln_status st =
+        object_head_read(s->plain.bytes, s->plain.size, &s->arena, &head, err);
+    int bad;
+
+    if (st)
+        return st;
+    s->variables =
+        arena_array(&s->arena, head.variable_count, sizeof *s->variables);
+    bad = !room(s, head.kernel_count) || !s->variables;
+    for (uint32_t i = 0; !bad && i < head.kernel_count; i++) {
+        const struct object_head_kernel *k = &head.kernels[i];
+        struct kiln_parameter *list =
+            arena_array(&s->arena, k->param_count, sizeof *list);
+        const char *name = keep(s, k->name);
+
+        bad = !list || !name;
+        for (uint32_t p = 0; !bad && p < k->param_count; p++)
+            list[p] = (struct kiln_parameter){
+                k->params[p].offset, k->params[p].size, k->params[p].pointer};
+        if (bad)
+            break;
+        s->parameters[s->count] = list;
+        s->symbols[s->count++] = (struct kiln_symbol){
+            .size = sizeof *s->symbols,
+            .name = name,
+            .text = shown(s, name),
+            .parameter_count = k->param_count,
+            .parameter_bytes = (int)(k->param_bytes & INT32_MAX),
+            .registers = -1,
+            .static_shared = (int)(k->static_shared & INT32_MAX),
+            .local_bytes = (int)(k->local_bytes & INT32_MAX),
+            .max_threads = (int)(k->max_threads & INT32_MAX)};
+    }
+    for (uint32_t i = 0; !bad && i < head.variable_count; i++) {
+        s->variables[s->variable_count++] =
+            (struct kiln_variable){.size = sizeof *s->variables,
+                                   .name = keep(s, head.variables[i].name),
+                                   .bytes = head.variables[i].size,
+                                   .constant = head.variables[i].constant};
         bad = !s->variables[i].name;
     }
     return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory")
@@ -230,6 +280,10 @@ enum kiln_status kiln_symbols_read(const struct kiln_file *file, size_t entry,
     case KILN_ENTRY_PTX:
         st = file_unpack(file, entry, 0, &s->plain, err);
         st = st ? st : from_ptx(s, err);
+        break;
+    case KILN_ENTRY_OBJECT:
+        st = file_unpack(file, entry, 0, &s->plain, err);
+        st = st ? st : from_object(s, err);
         break;
     default:
         st = kiln_fail(err, KILN_E_NOT_SUPPORTED,

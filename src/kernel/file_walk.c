@@ -37,6 +37,13 @@ static void describe(struct kiln_walk *w, const struct kiln_file *file,
         image->kind = WALK_PTX;
     else if (e->kind == KILN_ENTRY_CUBIN)
         image->kind = WALK_CUBIN;
+    if (e->kind == KILN_ENTRY_OBJECT) {
+        /* Whether this build and processor take it, its driver finds. */
+        image->kind = WALK_OBJECT;
+        image->object_fits = *e->note != 0;
+        image->note = "what it says of itself is damaged, or of another "
+                      "version of Kiln";
+    }
     if (image->kind != WALK_PTX && image->kind != WALK_CUBIN)
         return;
     if (file_unpack(file, index, 0, &plain, &err)) {
@@ -156,6 +163,10 @@ static const char *cost_of(struct kiln_walk *w, const struct walk_image *image,
         image->kind == WALK_PTX
             ? "compiled for the device: %llu bytes of PTX, once where the "
               "driver's cache is on"
+        : image->kind == WALK_OBJECT
+            ? "copied: %llu bytes, nothing is compiled; only the driver build "
+              "that made it takes it, on a processor that has what its code "
+              "uses"
             : "copied: %llu bytes, nothing is compiled",
         (unsigned long long)e->plain_size);
 
@@ -212,6 +223,9 @@ static const char *fix_of(struct kiln_walk *w, const struct walk_image *image,
         break;
     case WALK_DAMAGED:
         text = "build the file again";
+        break;
+    case WALK_OBJECT_UNFIT:
+        text = "compile its PTX again";
         break;
     case WALK_MISLABELLED:
         text = "label it with the target that its own header names";

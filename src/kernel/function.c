@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "compile/names.h"
 #include "image/cubin.h"
+#include "image/object_head.h"
 #include "image/ptx_header.h"
 #include "kernel/handle.h"
 #include "kernel/parameters.h"
@@ -15,6 +16,7 @@
 static void image_symbols(const struct kiln_image *image, struct arena *arena,
                           const char ***symbols, size_t *count)
 {
+    struct object_head object;
     struct cubin cubin;
     const char **list;
 
@@ -23,6 +25,14 @@ static void image_symbols(const struct kiln_image *image, struct arena *arena,
         if (ptx_entry_names(image->bytes, image->size, arena, symbols, count,
                             NULL))
             *count = 0;
+        return;
+    }
+    if (!object_head_read(image->bytes, image->size, arena, &object, NULL)) {
+        list = arena_array(arena, object.kernel_count, sizeof *list);
+        for (size_t i = 0; list && i < object.kernel_count; i++)
+            list[i] = object.kernels[i].name;
+        *symbols = list;
+        *count = list ? object.kernel_count : 0;
         return;
     }
     if (cubin_read(image->bytes, image->size, arena, &cubin, NULL))
@@ -34,6 +44,10 @@ static void image_symbols(const struct kiln_image *image, struct arena *arena,
     *count = list ? cubin.kernel_count : 0;
 }
 
+/* Of more than so many names a message tells no better, and each is compared
+ * with those before it. */
+enum { NAMES_MAX = 1 << 10 };
+
 /* The one symbol whose C++ name is `name`; the error lists all there are, or
  * the several that match. */
 static enum kiln_status search(const struct kiln_library *l, const char *name,
@@ -42,7 +56,7 @@ static enum kiln_status search(const struct kiln_library *l, const char *name,
     struct arena arena = {0};
     struct name_list all = {.arena = &arena}, fit = {.arena = &arena};
     const char **symbols = NULL, *found = NULL;
-    size_t count = 0;
+    size_t count = 0, fits = 0;
     enum kiln_status st = KILN_OK;
 
     image_symbols(l->image, &arena, &symbols, &count);
@@ -50,10 +64,13 @@ static enum kiln_status search(const struct kiln_library *l, const char *name,
         char text[512];
 
         names_demangle(symbols[i], text, sizeof text);
-        names_add(&all, text, strlen(text));
+        if (all.count < NAMES_MAX)
+            names_add(&all, text, strlen(text));
         if (!strcmp(symbols[i], name) || names_match(name, text)) {
+            if (fit.count < NAMES_MAX)
+                names_add(&fit, symbols[i], strlen(symbols[i]));
+            fits += !found || strcmp(found, symbols[i]) != 0;
             found = symbols[i];
-            names_add(&fit, symbols[i], strlen(symbols[i]));
         }
     }
     if (fit.count == 1) {
@@ -64,8 +81,7 @@ static enum kiln_status search(const struct kiln_library *l, const char *name,
         st = kiln_fail(err, KILN_E_NOT_FOUND,
                        "kernel \"%s\": %zu of that name in %s, among them %s "
                        "and %s; give the whole one",
-                       name, fit.count, l->image->name, fit.items[0],
-                       fit.items[1]);
+                       name, fits, l->image->name, fit.items[0], fit.items[1]);
     } else {
         st = names_not_found(&all, name, l->image->name, err);
     }

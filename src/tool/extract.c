@@ -17,6 +17,8 @@ static const char *suffix(const struct kiln_entry *e)
         return "cubin";
     case KILN_ENTRY_LTO:
         return "ltoir";
+    case KILN_ENTRY_OBJECT:
+        return "o";
     default:
         return "bin";
     }

@@ -38,8 +38,12 @@ struct inspect {
 
 void entry_target(const struct kiln_entry *e, char *text, size_t size)
 {
-    snprintf(text, size, "%s_%u%.1s",
-             e->kind == KILN_ENTRY_PTX ? "compute" : "sm", e->sm, &e->variant);
+    if (e->kind == KILN_ENTRY_OBJECT)
+        snprintf(text, size, "cpu");
+    else
+        snprintf(text, size, "%s_%u%.1s",
+                 e->kind == KILN_ENTRY_PTX ? "compute" : "sm", e->sm,
+                 &e->variant);
 }
 
 void entry_version(const struct kiln_entry *e, char *text, size_t size)

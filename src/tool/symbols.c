@@ -16,6 +16,7 @@ static void print_kernel(const struct kiln_symbols *symbols, size_t index,
                          FILE *to)
 {
     struct kiln_symbol s = {.size = sizeof s};
+    const char *mark = ";";
 
     kiln_symbols_get(symbols, index, &s, NULL);
     fputs("         ", to);
@@ -36,13 +37,17 @@ static void print_kernel(const struct kiln_symbols *symbols, size_t index,
                     : p.pointer == 0 ? ""
                                      : "?");
     }
-    if (s.registers >= 0)
-        fprintf(to, "; %d registers", s.registers);
-    if (s.static_shared >= 0)
-        fprintf(to, ", shared %d, local %d", s.static_shared, s.local_bytes);
+    if (s.registers >= 0) {
+        fprintf(to, "%s %d registers", mark, s.registers);
+        mark = ",";
+    }
+    if (s.static_shared >= 0) {
+        fprintf(to, "%s shared %d, local %d", mark, s.static_shared,
+                s.local_bytes);
+        mark = ",";
+    }
     if (s.max_threads)
-        fprintf(to, "%s at most %d threads", s.registers < 0 ? ";" : ",",
-                s.max_threads);
+        fprintf(to, "%s at most %d threads", mark, s.max_threads);
     fputc('\n', to);
 }
 
