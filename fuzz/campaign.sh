@@ -47,7 +47,7 @@ fuzz() {
     part=0
     while left=$((end - $(date +%s))) && [ $left -gt 2 ]; do
         part=$((part + 1))
-        "$here/bin/fuzz_$1" "$here/live/$1" "$here/corpus/$1" \
+        "$here/bin/fuzz_$1" "$here/live/$1" \
             -max_total_time=$left -max_len=8192 -timeout=10 \
             -rss_limit_mb=2048 -print_final_stats=1 -reload=1 \
             -artifact_prefix="$out/findings/$1-" \
@@ -66,7 +66,7 @@ edges() {
 
 start=$(date +%s)
 for r in $readers; do
-    mkdir -p "$here/live/$r" "$here/corpus/$r"
+    mkdir -p "$here/live/$r"
     n=$(processes "$r")
     while [ "$n" -gt 0 ]; do
         fuzz "$r" "$n" &

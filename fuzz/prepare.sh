@@ -24,16 +24,15 @@ for f in "$build"/bin/fuzz_*; do
     ldd "$f" | awk '$3 ~ "^/" { print $3 }' |
         grep -vE '/(libc|libm|libdl|libpthread|libresolv|ld-linux[^/]*)\.so' |
         xargs -r -I LIB cp -L LIB "$out/lib/"
-    mkdir -p "$out/corpus/$name"
+    mkdir -p "$all/live/$name" "$all/more/$name" "$build/corpus/$name"
     for c in "$build/fuzz/seeds/$name" "$build/fuzz/kept/$name" \
         "$here/corpus/$name"; do
-        [ ! -d "$c" ] || cp "$c"/* "$out/corpus/$name/"
+        [ ! -d "$c" ] || cp "$c"/* "$all/more/$name/"
     done
-    [ "$name" != ptx ] || cp "$here"/../tests/jit/corpus/*.ptx "$out/corpus/ptx/"
-    # Of what was found, no more than it takes to reach the same.
-    mkdir -p "$all/live/$name" "$all/more/$name" "$build/corpus/$name"
-    "$f" -merge=1 -max_len=8192 "$all/live/$name" "$out/corpus/$name" \
-        "$all/more/$name" "$build/corpus/$name" >"$all/log" 2>&1 || {
+    [ "$name" != ptx ] || cp "$here"/../tests/jit/corpus/*.ptx "$all/more/ptx/"
+    # No more of all that than it takes to reach the same.
+    "$f" -merge=1 -max_len=8192 "$all/live/$name" "$all/more/$name" \
+        "$build/corpus/$name" >"$all/log" 2>&1 || {
         tail -n 20 "$all/log"
         exit 1
     }

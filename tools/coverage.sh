@@ -36,10 +36,12 @@ tools/run-tests.sh "$build" -R '^(test_(image|cache|object|info|half|ptx|walk)|f
     tail -n 2
 
 bad=0
+counted=
 # reader NAME LEAST FILE...
 reader() {
     name=$1 wanted=$2
     shift 2
+    counted="$counted $*"
     objects "$@" | while read -r o; do
         gcov -b -n "$o" 2>/dev/null
     done | awk -v name="$name" -v wanted="$wanted" -v files="$*" '
@@ -60,15 +62,21 @@ reader() {
 reader "fat binary" $least src/image/fatbin.c
 reader "fat binary, unpacking" $least src/image/unpack.c
 reader "fat binary, writing" $least src/image/fatbin_write.c
-reader "cubin" $least src/image/cubin.c src/image/cubin_check.c \
-    src/image/elf_view.c
+# shellcheck disable=SC2046
+reader "cubin" $least src/image/elf_view.c $(git ls-files 'src/image/cubin*.c')
 reader "PTX header" $least src/image/ptx_header.c src/image/ptx_check.c
 reader "host ELF, archive, scan" $least src/image/scan.c src/image/places.c \
     src/image/find.c src/image/elf_table.c src/image/elf_memory.c \
     src/image/wrappers.c
 reader "guess and extent" $least src/image/guess.c src/image/extent.c
+for f in $(git ls-files 'src/image/*.c'); do
+    case " $counted " in
+    *" $f "*) ;;
+    *) echo "$f is of no reader in $0" && bad=1 ;;
+    esac
+done
 reader "cache entry" $least src/cache/entry.c
-reader "object" 0 cpu/object/elf.c cpu/object/info.c cpu/object/load.c \
+reader "object" $least cpu/object/elf.c cpu/object/info.c cpu/object/load.c \
     cpu/object/seal.c
 # shellcheck disable=SC2046
 reader "PTX" 0 $(git ls-files 'cpu/ptx/*.c')
