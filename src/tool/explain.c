@@ -180,6 +180,8 @@ static void print_verdict(const struct kiln_verdict *v,
     else
         printf("%s at %s: %s\n", v->rank ? "fails" : "refused", v->stage,
                v->text);
+    if (v->unverified)
+        printf("%32s(by NVIDIA's manual, not verified on a device)\n", "");
     if (*v->cost)
         printf("%32scost: %s\n", "", v->cost);
     if (wants_help(v, load))
@@ -204,6 +206,7 @@ static void verdict_json(struct json *j, const struct kiln_verdict *v,
     json_text(j, "text", v->text);
     json_text(j, "cost", v->cost);
     json_text(j, "help", v->fix);
+    json_signed(j, "unverified", v->unverified);
     json_end(j, '}');
 }
 
@@ -233,14 +236,14 @@ static void end_container(struct explain *x, const struct kiln_walk *walk)
     enum kiln_status st = kiln_walk_status(walk);
 
     if (!x->json) {
-        printf("  %s: %s\n", st ? "the load fails" : "the load works",
-               kiln_walk_text(walk));
+        printf("  %s\n", kiln_walk_prediction(walk));
         return;
     }
     json_end(&x->out, ']');
     json_signed(&x->out, "chosen", kiln_walk_chosen(walk));
     json_text(&x->out, "status", kiln_status_name(st));
     json_text(&x->out, "text", kiln_walk_text(walk));
+    json_text(&x->out, "prediction", kiln_walk_prediction(walk));
     json_end(&x->out, '}');
 }
 
@@ -315,6 +318,14 @@ static void heading(struct explain *x, const struct kiln_file *file)
     printf("device %ssm_%u, driver of CUDA %d.%d, policy %s\n",
            t->kind == KILN_DEVICE_CPU ? "cpu, as " : "", t->sm,
            t->driver_version / 1000, t->driver_version % 1000 / 10, policy);
+    if (t->force_ptx || t->disable_jit)
+        printf("set in the environment:%s%s\n",
+               t->force_ptx ? " CUDA_FORCE_PTX_JIT" : "",
+               t->disable_jit ? " CUDA_DISABLE_PTX_JIT" : "");
+    if (t->policy == KILN_POLICY_DRIVER && t->kind == KILN_DEVICE_NVIDIA &&
+        t->sm != 90)
+        puts("(what the driver does was measured on sm_90 with driver 580; for "
+             "other devices it is by NVIDIA's manual, not verified)");
 }
 
 static int explain_file(struct explain *x, const struct kiln_file *file)
