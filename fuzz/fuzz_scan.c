@@ -12,8 +12,7 @@ static enum kiln_status read_at(void *data, uint64_t offset, void *to,
                                 size_t size, struct kiln_error *err)
 {
     (void)err;
-    if (size)
-        memcpy(to, (const char *)data + offset, size);
+    memcpy(to, (const char *)data + offset, size);
     return KILN_OK;
 }
 
@@ -30,8 +29,7 @@ NOTHING(entry, void *data, const struct fatbin_entry *what,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct image_source source = {
-        .read = read_at, .data = (void *)data, .size = size};
+    struct image_source source = {read_at, (void *)data, size, NULL};
     struct image_visitor visitor = {NULL, place, entry, damage};
     struct image_guess guess;
     struct kiln_error err;

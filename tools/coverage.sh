@@ -32,7 +32,7 @@ if [ -n "${2:-}" ]; then
 fi
 
 find "$build" -name '*.gcda' -delete
-tools/run-tests.sh "$build" -R '^(test_(image|cache|object|info|half|ptx|walk)|fuzz_|ptx_|golden_(ptx|inspect|explain))' |
+tools/run-tests.sh "$build" -R '^(test_(image|cache_(entry|key|store)|object|info|half|ptx|walk)|fuzz_|golden_(ptx|inspect|explain|pack))' |
     tail -n 2
 
 bad=0
