@@ -49,6 +49,17 @@ void buffer_add(struct buffer *b, const void *bytes, size_t n)
     b->bytes[b->size] = 0;
 }
 
+unsigned char *buffer_room(struct buffer *b, size_t n)
+{
+    unsigned char *to = room(b, n);
+
+    if (to) {
+        b->size += n;
+        b->bytes[b->size] = 0;
+    }
+    return to;
+}
+
 void buffer_zeros(struct buffer *b, size_t n)
 {
     unsigned char *to = room(b, n);

@@ -18,6 +18,8 @@ struct buffer {
 
 void buffer_add(struct buffer *b, const void *bytes, size_t n);
 void buffer_zeros(struct buffer *b, size_t n);
+/* n bytes more, for the caller to write: they are not set. NULL: bad. */
+unsigned char *buffer_room(struct buffer *b, size_t n);
 void buffer_align(struct buffer *b, size_t alignment); /* a power of two */
 void buffer_u8(struct buffer *b, uint8_t v);
 void buffer_u16(struct buffer *b, uint16_t v);

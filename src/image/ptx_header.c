@@ -240,20 +240,15 @@ struct ptx_entries ptx_entries(const void *text, size_t size)
     return (struct ptx_entries){s.at, s.at, s.end};
 }
 
-/* Past what stands at s and is no directive: a whole word at once, so that
- * "x.entry" is none, and other characters up to one that may begin one. */
-static void pass(struct scan *s)
+/* The next character that may begin a directive, a string or a comment. Most
+ * of a large text is none, so this loop is its price. */
+static const char *next_mark(const char *at, const char *end)
 {
-    size_t n = word(s);
+    static const char marks[256] = {['.'] = 1, ['"'] = 1, ['/'] = 1};
 
-    s->at += n ? n : 1;
-    while (n && s->at < s->end && *s->at == '.') {
-        s->at++;
-        s->at += word(s);
-    }
-    while (!n && s->at < s->end && !is_word(*s->at) && !is_space(*s->at) &&
-           *s->at != '.' && *s->at != '"' && *s->at != '/')
-        s->at++;
+    while (at < end && !marks[(unsigned char)*at])
+        at++;
+    return at;
 }
 
 int ptx_entries_next(struct ptx_entries *entries, struct ptx_entry *entry)
@@ -261,26 +256,33 @@ int ptx_entries_next(struct ptx_entries *entries, struct ptx_entry *entry)
     struct scan s = {entries->at, entries->end, 1};
 
     for (;;) {
-        const char *start;
+        const char *start = s.at = next_mark(s.at, s.end);
 
-        skip(&s);
-        start = s.at;
         if (s.at >= s.end) {
             entries->at = s.end;
             return 0;
         }
         if (*s.at == '"') {
             quoted(&s);
-        } else if (*s.at != '.' || !directive(&s, ".entry")) {
-            pass(&s);
-        } else {
-            skip(&s);
-            *entry = (struct ptx_entry){(size_t)(start - entries->text), s.at,
-                                        word(&s)};
-            entries->at = s.at += entry->length;
-            if (entry->length)
-                return 1;
+            continue;
         }
+        if (*s.at == '/') {
+            s.at += !comment(&s);
+            continue;
+        }
+        /* "x.entry" and "x..entry" are no directives. */
+        if ((start > entries->text &&
+             (is_word(start[-1]) || start[-1] == '.')) ||
+            !directive(&s, ".entry")) {
+            s.at++;
+            continue;
+        }
+        skip(&s);
+        *entry =
+            (struct ptx_entry){(size_t)(start - entries->text), s.at, word(&s)};
+        entries->at = s.at += entry->length;
+        if (entry->length)
+            return 1;
     }
 }
 

@@ -121,8 +121,9 @@ enum kiln_status fatbin_unpack(const struct fatbin_entry *e, uint64_t cap,
         buffer_add(out, e->payload, (size_t)e->payload_size);
         got = (int64_t)e->plain_size;
     } else {
-        buffer_zeros(out, (size_t)e->plain_size);
-        got = out->bad ? 0 : decode(e, out->bytes + start);
+        unsigned char *to = buffer_room(out, (size_t)e->plain_size);
+
+        got = to ? decode(e, to) : 0;
     }
     if (out->bad)
         return kiln_fail(err, KILN_E_MEMORY,

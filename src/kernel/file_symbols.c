@@ -225,34 +225,42 @@ static int add_entry(struct kiln_symbols *s, const struct ptx_entry *entry,
     return 0;
 }
 
+static int more_room(struct kiln_symbols *s, size_t caps[2])
+{
+    struct kiln_symbol *symbols =
+        arena_grow(&s->arena, s->symbols, s->count, &caps[0], sizeof *symbols);
+    struct kiln_parameter **parameters = arena_grow(
+        &s->arena, s->parameters, s->count, &caps[1], sizeof *parameters);
+
+    s->symbols = symbols ? symbols : s->symbols;
+    s->parameters = parameters ? parameters : s->parameters;
+    return symbols && parameters;
+}
+
 /* Each entry is read in the text up to the next one, which a NUL is put
  * before meanwhile: a list without an end must not be followed to the end of
  * the text for each. */
 static enum kiln_status from_ptx(struct kiln_symbols *s, struct kiln_error *err)
 {
-    struct ptx_entries all = ptx_entries(s->plain.bytes, s->plain.size);
-    struct ptx_entries list = all;
-    struct ptx_entry entry, next;
-    size_t count = 0;
-    int bad, more;
+    struct ptx_entries list = ptx_entries(s->plain.bytes, s->plain.size);
+    struct ptx_entry entry, next = {0};
+    size_t caps[2] = {0, 0};
+    int bad = 0, more = ptx_entries_next(&list, &entry);
 
-    while (count <= ENTRIES_MAX && ptx_entries_next(&all, &entry))
-        count++;
-    if (count > ENTRIES_MAX)
-        return kiln_fail(err, KILN_E_FORMAT, "PTX: more than %d entries",
-                         ENTRIES_MAX);
-    bad = !room(s, count);
-    more = ptx_entries_next(&list, &entry);
     while (!bad && more) {
-        unsigned char *end = s->plain.bytes + s->plain.size, keep_byte;
+        unsigned char *end = s->plain.bytes + s->plain.size, kept;
 
+        if (s->count == ENTRIES_MAX)
+            return kiln_fail(err, KILN_E_FORMAT, "PTX: more than %d entries",
+                             ENTRIES_MAX);
         more = ptx_entries_next(&list, &next);
         if (more)
             end = s->plain.bytes + next.offset;
-        keep_byte = *end;
+        kept = *end;
         *end = 0;
-        bad = add_entry(s, &entry, (const char *)s->plain.bytes + entry.offset);
-        *end = keep_byte;
+        bad = !more_room(s, caps) ||
+              add_entry(s, &entry, (const char *)s->plain.bytes + entry.offset);
+        *end = kept;
         entry = next;
     }
     return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory")

@@ -8,8 +8,19 @@
 
 void put_plain(FILE *to, const char *text)
 {
-    for (; *text; text++)
-        fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, to);
+    /* Names of kernels are long and mostly plain. */
+    while (*text) {
+        size_t n = 0;
+
+        while ((unsigned char)text[n] >= ' ' && text[n] != 127)
+            n++;
+        fwrite(text, 1, n, to);
+        text += n;
+        if (*text) {
+            fputc('?', to);
+            text++;
+        }
+    }
 }
 
 static void print_kernel(const struct kiln_symbols *symbols, size_t index,
