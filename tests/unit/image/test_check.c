@@ -59,11 +59,47 @@ static void what_is_open_or_binary_is_refused_with_its_line(void **state)
     assert_int_equal(ptx_text_check(deep + 100, 400, NULL), KILN_OK);
 }
 
+static void numbers_that_would_take_all_memory_are_refused(void **state)
+{
+    static const char *const bad[] = {
+        ".reg .b64 %rd<4294967295>;",
+        ".reg .b64 %rd< 0xffffffff >;",
+        ".reg .b64 %rd<037777777777U>;",
+        ".reg .b64 %rd<0b11111111111111111111111111111111>;",
+        ".reg .b32 %r<9223372036854775807>;",
+        ".reg .b32 %r<99999999999999999999999999>;",
+        ".reg .b32 %r<60000000>;\n.reg .b32 %q<60000000>;",
+        ".global .b8 x[68719476736] = {1};",
+        ".global .b8 x[65536] [ 65536 ][2]={1};",
+    };
+    static const char *const good[] = {
+        ".reg .b64 %rd<60000000>;",
+        ".global .b8 x[68719476736];\n.global .b8 y = 1;",
+        ".global .b8 x[68719476736], y = 1;",
+        ".global .b8 x[65536][16384] = {1};",
+        "x < 99999999999 + 1",
+        "ld [68719476736], [ 8 ];\nx = 1;",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct kiln_error err;
+
+        assert_int_equal(ptx_text_check(bad[i], strlen(bad[i]), &err),
+                         KILN_E_PTX);
+        assert_non_null(strstr(err.text, "taken"));
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_int_equal(ptx_text_check(good[i], strlen(good[i]), NULL),
+                         KILN_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sound_text_passes),
         cmocka_unit_test(what_is_open_or_binary_is_refused_with_its_line),
+        cmocka_unit_test(numbers_that_would_take_all_memory_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
