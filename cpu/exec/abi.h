@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_VERSION = 5,
+    ABI_VERSION = 6,
     ABI_WARP = 32,
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
@@ -130,6 +130,7 @@ struct abi_block {
     void *engine;   /* the engine's own */
     uint32_t polls; /* rounds of waiting loops, to yield after some */
     uint32_t warp;  /* that runs, for the sentence of a fault */
+    uint64_t (*clock)(void); /* nanoseconds: %globaltimer */
 };
 
 typedef void abi_kernel(struct abi_block *block, uint32_t first, uint32_t end);
@@ -162,6 +163,7 @@ ABI_AT(abi_block, ready, 88);
 ABI_AT(abi_block, service, 96);
 ABI_AT(abi_block, polls, 112);
 ABI_AT(abi_block, warp, 116);
+ABI_AT(abi_block, clock, 120);
 ABI_AT(abi_frame, state, 0);
 ABI_AT(abi_frame, barrier, 4);
 ABI_AT(abi_frame, threads, 8);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "cpu/exec/engine.h"
@@ -38,6 +39,11 @@ static unsigned core_count(void)
                      asked, MAX_RUNNERS);
     }
     return count > MAX_RUNNERS ? MAX_RUNNERS : (unsigned)count;
+}
+
+static uint64_t nanoseconds(void)
+{
+    return clock_ns();
 }
 
 /* Shared memory sits in the middle of 4 GiB that nothing else uses; the upper
@@ -76,6 +82,7 @@ static enum kiln_status open_slots(struct kiln_error *err)
             slot->block.shared = engine.window + WINDOW_HALF + i * WINDOW_STEP;
         slot->block.barrier = barrier_wait;
         slot->block.yield = yield_warp;
+        slot->block.clock = nanoseconds;
         slot->block.fault = fault_call;
         slot->block.service = service_call;
         slot->block.engine = slot;

@@ -3,6 +3,9 @@
  * Special registers (PTX ISA 10). Thread indices come from the launch's
  * tables; a cluster is one block.
  */
+#include <stddef.h>
+
+#include "cpu/exec/abi.h"
 #include "cpu/jit/emit.h"
 
 static LLVMValueRef first_thread(struct emit *e, unsigned c)
@@ -83,6 +86,12 @@ static LLVMValueRef high_half(struct emit *e, LLVMValueRef v)
     return LLVMBuildTrunc(e->l.b, v, e->i32, "");
 }
 
+static LLVMValueRef nanoseconds(struct emit *e)
+{
+    return emit_call_engine(e, offsetof(struct abi_block, clock), e->i64, NULL,
+                            NULL, 0);
+}
+
 static void unknown(struct emit *e, int line)
 {
     if (!e->status)
@@ -123,6 +132,12 @@ LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
         return emit_field(e, e->block, 20, e->i32);
     case PTX_SREG_GRIDID:
         return emit_field(e, e->launch, 80, e->i64);
+    case PTX_SREG_GLOBALTIMER:
+        return nanoseconds(e);
+    case PTX_SREG_GLOBALTIMER_LO:
+        return LLVMBuildTrunc(e->l.b, nanoseconds(e), e->i32, "");
+    case PTX_SREG_GLOBALTIMER_HI:
+        return high_half(e, nanoseconds(e));
     case PTX_SREG_CLOCK64:
         return cycles(e);
     case PTX_SREG_CLOCK:
