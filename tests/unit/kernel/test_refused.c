@@ -372,6 +372,66 @@ static void an_entry_of_a_wild_size_is_refused(void **state)
     }
 }
 
+static struct kiln_image *text_image(void)
+{
+    struct kiln_image *image = kiln_zalloc(sizeof *image);
+
+    assert_non_null(image);
+    image->kind = KILN_IMAGE_PTX;
+    assert_int_equal(image_set_bytes(image, ptx, sizeof ptx - 1), 0);
+    return image;
+}
+
+static void a_load_is_foretold_for_the_device_that_is_open(void **state)
+{
+    struct kiln_image *image = text_image();
+    struct kiln_target target = {.size = sizeof target};
+    struct kiln_error err;
+    unsigned before = loads();
+    char text[200];
+
+    (void)state;
+    assert_int_equal(kiln_get_target(kiln, &target, NULL), KILN_OK);
+    assert_int_equal(target.sm, 90);
+    assert_int_equal(target.driver_version, 12040);
+    assert_int_equal(target.memory, 1 << 30);
+    assert_int_equal(kiln_predict(kiln, image, NULL, text, sizeof text, NULL),
+                     KILN_OK);
+    assert_string_equal(text, "this load will be compiled by the driver: no "
+                              "cubin for sm_90, PTX 8.0 for compute_80");
+    memcpy(image->bytes, ".version 9.0", 12);
+    assert_int_equal(kiln_predict(kiln, image, NULL, text, 20, &err),
+                     KILN_E_PTX_VERSION);
+    assert_string_equal(text, "this load will fail");
+    assert_non_null(strstr(err.text, "the driver of CUDA 13.0 (580)"));
+    assert_int_equal(loads(), before);
+    kiln_image_free(image);
+}
+
+static void a_target_that_the_device_does_not_run_is_left_out(void **state)
+{
+    struct kiln_jit_option jit = {"target", 80};
+    struct kiln_load_options options = {
+        .size = sizeof options, .jit = &jit, .jit_count = 1};
+    struct kiln_image *image = text_image();
+    struct kiln_library *library;
+    struct kiln_stage stage = {.size = sizeof stage};
+
+    (void)state;
+    for (int target = 80; target <= 90; target += 10) {
+        jit.value = target;
+        assert_int_equal(kiln_load(kiln, image, &options, &library, NULL),
+                         KILN_OK);
+        assert_int_equal(
+            kiln_get_stage(kiln, kiln_stage_count(kiln) - 1, &stage, NULL),
+            KILN_OK);
+        assert_int_equal(strstr(stage.text, "CU_JIT_TARGET left out") != NULL,
+                         target == 80);
+        kiln_library_free(library);
+    }
+    kiln_image_free(image);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +446,8 @@ int main(void)
         cmocka_unit_test(a_wrong_packing_flag_is_refused),
         cmocka_unit_test(a_wrong_size_leaves_the_entries_that_are_whole),
         cmocka_unit_test(an_entry_of_a_wild_size_is_refused),
+        cmocka_unit_test(a_load_is_foretold_for_the_device_that_is_open),
+        cmocka_unit_test(a_target_that_the_device_does_not_run_is_left_out),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
