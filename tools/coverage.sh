@@ -69,15 +69,15 @@ reader "host ELF, archive, scan" $least src/image/scan.c src/image/places.c \
     src/image/find.c src/image/elf_table.c src/image/elf_memory.c \
     src/image/wrappers.c
 reader "guess and extent" $least src/image/guess.c src/image/extent.c
+reader "cache entry" $least src/cache/entry.c
+reader "object" $least src/image/object_head.c cpu/object/elf.c cpu/object/info.c cpu/object/load.c \
+    cpu/object/seal.c
+# shellcheck disable=SC2046
+reader "PTX" 0 $(git ls-files 'cpu/ptx/*.c')
 for f in $(git ls-files 'src/image/*.c'); do
     case " $counted " in
     *" $f "*) ;;
     *) echo "$f is of no reader in $0" && bad=1 ;;
     esac
 done
-reader "cache entry" $least src/cache/entry.c
-reader "object" $least cpu/object/elf.c cpu/object/info.c cpu/object/load.c \
-    cpu/object/seal.c
-# shellcheck disable=SC2046
-reader "PTX" 0 $(git ls-files 'cpu/ptx/*.c')
 exit $bad

@@ -372,16 +372,24 @@ static int is_object(const struct elf_table *table)
 
 /* Sections and wrappers of a host ELF file: they tell of what is found. */
 static enum kiln_status read_elf(struct scan *s, uint64_t offset, uint64_t size,
-                                 struct arena *arena, int *object,
+                                 struct arena *arena, struct image_guess *guess,
+                                 int *object, int *anywhere,
                                  struct kiln_error *err)
 {
     struct elf_table table;
+    char text[sizeof guess->text];
     struct elf_place *places = NULL;
     struct wrapped *wrapped = NULL;
     enum kiln_status st =
         elf_table_read(s->source, offset, size, arena, &table, err);
 
     *object = !st && is_object(&table);
+    /* Without its sections nothing tells where odd ones begin. */
+    *anywhere = !st && !table.count;
+    if (!st && !table.count && table.header.e_shoff) {
+        snprintf(text, sizeof text, "%s", guess->text);
+        snprintf(guess->text, sizeof guess->text, "the start of %.80s", text);
+    }
     if (!st && table.count)
         st = elf_places(&table, arena, &places, &s->place_count, err);
     if (!st && table.count)
@@ -395,7 +403,7 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
                              struct image_guess *guess, struct kiln_error *err)
 {
     int object = 0;
-    int anywhere = guess->look != IMAGE_HOST_ELF && guess->look != IMAGE_FATBIN;
+    int anywhere = guess->look != IMAGE_FATBIN;
     uint64_t limit = offset + size;
     struct arena arena = {0};
     enum kiln_status st = KILN_OK;
@@ -406,7 +414,7 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
     case IMAGE_LTO_IR:
         return found(s, guess->look, offset, size, err);
     case IMAGE_HOST_ELF:
-        st = read_elf(s, offset, size, &arena, &object, err);
+        st = read_elf(s, offset, size, &arena, guess, &object, &anywhere, err);
         break;
     case IMAGE_FATBIN:
         st = check_header(s, offset, size, err);

@@ -119,6 +119,21 @@ static void objects_and_archives_tell_section_and_member(void **state)
     buffer_fini(&archive);
 }
 
+/* The container of this object is at an odd place, told by its section. */
+static void a_file_cut_before_its_sections_keeps_its_containers(void **state)
+{
+    struct buffer object = file(GOLDEN "host.o");
+    struct found f;
+
+    (void)state;
+    assert_int_equal(scan(object.bytes, object.size - 1, &f), KILN_OK);
+    assert_int_equal(f.places, 2);
+    assert_int_equal(f.entries, 3);
+    assert_int_equal(f.first.offset % 4, 2);
+    assert_string_equal(f.section, "");
+    buffer_fini(&object);
+}
+
 static void containers_stand_anywhere_in_other_files(void **state)
 {
     struct buffer one = file(GOLDEN "plain.fatbin"), all = {0};
@@ -298,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_and_archives_tell_section_and_member),
+        cmocka_unit_test(a_file_cut_before_its_sections_keeps_its_containers),
         cmocka_unit_test(containers_stand_anywhere_in_other_files),
         cmocka_unit_test(every_cut_is_survived),
         cmocka_unit_test(every_byte_may_be_0_or_255),
