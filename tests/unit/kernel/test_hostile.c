@@ -79,7 +79,7 @@ static void grows(const char *kind)
         short_time = t > short_time ? t : short_time;
         t = seconds(&more);
         long_time = !tries || t < long_time ? t : long_time;
-    } while (long_time > LEAST && long_time > short_time * TIMES * 3 &&
+    } while (long_time > LEAST && long_time > short_time * (double)TIMES * 3 &&
              ++tries < TRIES);
     if (tries == TRIES)
         fail_msg("%s: %.1f ms, %d times as many bytes: %.1f ms", kind,
