@@ -145,25 +145,59 @@ static void container_json(const struct kiln_container *c, struct json *j)
 
 /* Counts of entries that are alike. */
 struct alike {
-    const char *kind;
+    unsigned kind, sm;
+    const char *kind_name;
     const char *packing;
+    char variant;
     char target[32];
     size_t count;
     uint64_t plain;
 };
 
-static int by_likeness(const void *a, const void *b)
+/* By what tells them apart, in no order that anybody would look for. */
+static int by_key(const void *a, const void *b)
 {
     const struct alike *x = a, *y = b;
-    int order = strcmp(x->kind, y->kind);
+
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->sm != y->sm)
+        return x->sm < y->sm ? -1 : 1;
+    if (x->variant != y->variant)
+        return x->variant < y->variant ? -1 : 1;
+    return strcmp(x->packing, y->packing);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct alike *x = a, *y = b;
+    int order = strcmp(x->kind_name, y->kind_name);
 
     order = order ? order : strcmp(x->packing, y->packing);
-    return order ? order : strverscmp(x->target, y->target);
+    order = order ? order : strverscmp(x->target, y->target);
+    return order ? order : by_key(a, b);
+}
+
+/* Sorts and joins those that are alike; their number. */
+static size_t join(struct alike *list, size_t count)
+{
+    size_t n = 0;
+
+    qsort(list, count, sizeof *list, by_key);
+    for (size_t i = 1; i < count; i++) {
+        if (by_key(&list[n], &list[i])) {
+            list[++n] = list[i];
+            continue;
+        }
+        list[n].count++;
+        list[n].plain += list[i].plain;
+    }
+    return count ? n + 1 : 0;
 }
 
 static void print_summary(const struct kiln_file *file)
 {
-    size_t count = kiln_file_entry_count(file), n = 0;
+    size_t count = kiln_file_entry_count(file), n;
     struct alike *list = calloc(count + 1, sizeof *list);
 
     if (!list)
@@ -172,24 +206,30 @@ static void print_summary(const struct kiln_file *file)
         struct kiln_entry e = {.size = sizeof e};
 
         kiln_file_entry(file, i, &e, NULL);
-        list[i] = (struct alike){e.kind_name, e.packing, "", 1, e.plain};
+        /* Kinds that have no name are one. */
+        list[i] =
+            (struct alike){.kind = strcmp(e.kind_name, "unknown") ? e.kind : 0,
+                           .sm = e.sm,
+                           .kind_name = e.kind_name,
+                           .packing = e.packing,
+                           .variant = e.variant,
+                           .count = 1,
+                           .plain = e.plain};
+    }
+    n = join(list, count);
+    for (size_t i = 0; i < n; i++) {
+        const struct kiln_entry e = {
+            .kind = list[i].kind, .sm = list[i].sm, .variant = list[i].variant};
+
         entry_target(&e, list[i].target, sizeof list[i].target);
     }
-    qsort(list, count, sizeof *list, by_likeness);
-    for (size_t i = 1; i < count; i++) {
-        if (by_likeness(&list[n], &list[i])) {
-            list[++n] = list[i];
-            continue;
-        }
-        list[n].count++;
-        list[n].plain += list[i].plain;
-    }
+    qsort(list, n, sizeof *list, by_name);
     printf("  %zu %s, %zu %s\n", kiln_file_container_count(file),
            kiln_file_container_count(file) == 1 ? "container" : "containers",
            count, count == 1 ? "entry" : "entries");
-    for (size_t i = 0; count && i <= n; i++)
+    for (size_t i = 0; i < n; i++)
         printf("    %6zu  %-7s %-7s %-13s %12llu bytes\n", list[i].count,
-               list[i].kind, list[i].packing, list[i].target,
+               list[i].kind_name, list[i].packing, list[i].target,
                (unsigned long long)list[i].plain);
     free(list);
 }
