@@ -143,6 +143,34 @@ def matmul():
             (3, "sum", sum(c)))
 
 
+def product(a, b, n):
+    """a by rows, b by columns."""
+    rows = [a[i * n:i * n + n] for i in range(n)]
+    columns = [b[i * n:i * n + n] for i in range(n)]
+    return [sum(x * y for x, y in zip(row, column))
+            for row in rows for column in columns]
+
+
+def tensor():
+    n = 128
+    ints = rand_int(3, n * n // 4, 32), rand_int(4, n * n // 4, 32)
+    a, b = [[signed(v >> 8 * i, 8) for v in m for i in range(4)] for m in ints]
+    c = product(a, b, n)
+    args = "--grid 16,8 --block 32 i32[4096]:rand=3 i32[4096]:rand=4 "
+    example("tensor.cu matmul_bytes " + args + "i32[16384]:zero:head i32:128",
+            (3, "head", c[:8]))
+    example("tensor.cu matmul_bytes " + args + "i32[16384]:zero:sum i32:128",
+            (3, "sum", sum(c)))
+    a, b = [[(v & 15) - 8 for v in rand_int(seed, n * n, 32)]
+            for seed in (5, 6)]
+    c = [float(x) for x in product(a, b, n)]
+    args = "--grid 16,8 --block 32 i32[16384]:rand=5 i32[16384]:rand=6 "
+    example("tensor.cu matmul_halves " + args + "f32[16384]:zero:head i32:128",
+            (3, "head", c[:8]))
+    example("tensor.cu matmul_halves " + args + "f32[16384]:zero:sum i32:128",
+            (3, "sum", sum(c)))
+
+
 def mandelbrot():
     w, h, limit = 200, 150, 100
     total = 0
@@ -236,6 +264,7 @@ saxpy()
 reduce()
 lanes()
 matmul()
+tensor()
 mandelbrot()
 templates()
 filters()
