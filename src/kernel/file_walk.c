@@ -218,8 +218,9 @@ static const char *fix_of(struct kiln_walk *w, const struct walk_image *image,
         text = "install libnvidia-ptxjitcompiler.so.1, or add a cubin";
         break;
     case WALK_KIND:
-        text =
-            image->kind == WALK_LTO ? "link it first (nvJitLink, or nvcc)" : "";
+        text = image->kind == WALK_LTO
+                   ? "link it first (nvJitLink, or nvcc)"
+                   : "add a cubin or PTX: drivers skip this kind as well";
         break;
     case WALK_DAMAGED:
         text = "build the file again";

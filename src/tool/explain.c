@@ -35,6 +35,7 @@ struct explain {
     struct kiln_target target;
     struct json out;
     size_t shown, failing;
+    unsigned char *has; /* which entries of the container define the kernel */
 };
 
 static int parse_driver(const char *text, int *out)
@@ -247,6 +248,35 @@ static void end_container(struct explain *x, const struct kiln_walk *walk)
     json_end(&x->out, '}');
 }
 
+/* The image that is taken may lack the kernel. Kiln goes on to the next in
+ * line that has it, a driver does not. Whether the kernel is found. */
+static int kernel_found(const struct explain *x, const struct kiln_walk *walk)
+{
+    long chosen = kiln_walk_chosen(walk);
+    struct kiln_verdict v = {.size = sizeof v};
+    int best = 0;
+
+    if (!x->has || kiln_walk_status(walk) || chosen < 0)
+        return 1;
+    for (size_t i = 0; i < kiln_walk_count(walk); i++) {
+        kiln_walk_verdict(walk, i, &v, NULL);
+        if (x->has[i] && (long)v.entry == chosen)
+            return 1;
+        if (x->has[i] && v.rank > 1 && (!best || v.rank < best))
+            best = v.rank;
+    }
+    if (x->target.policy == KILN_POLICY_DRIVER)
+        best = 0;
+    if (!x->json && best)
+        printf("  that image has no kernel %s: number %d in line is loaded for "
+               "it\n",
+               x->kernel, best);
+    else if (!x->json)
+        printf("  that image has no kernel %s: it will not be found\n",
+               x->kernel);
+    return best > 0;
+}
+
 static int explain_container(struct explain *x, const struct kiln_file *file,
                              size_t index)
 {
@@ -275,24 +305,37 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
         fprintf(stderr, "kiln explain: container %zu: %s\n", index, c.damage);
     end_container(x, walk);
     x->shown++;
-    x->failing += kiln_walk_status(walk) ||
+    x->failing += kiln_walk_status(walk) || !kernel_found(x, walk) ||
                   (*c.damage && x->target.policy == KILN_POLICY_DRIVER);
     kiln_walk_free(walk);
     return EXIT_DONE;
 }
 
 /* Whether one of its entries defines the kernel; each entry is asked. */
-static int wanted(const struct explain *x, const struct kiln_file *file,
-                  size_t index, struct symbol_stream *stream)
+static int wanted(struct explain *x, const struct kiln_file *file, size_t index,
+                  struct symbol_stream *stream)
 {
     struct kiln_container c = {.size = sizeof c};
+    unsigned char *larger;
     int found = 0;
 
     if (!x->kernel)
         return 1;
     kiln_file_container(file, index, &c, NULL);
-    for (size_t i = 0; i < c.count; i++)
-        found |= defines(symbols_next(stream), x->kernel);
+    larger = realloc(x->has, c.count + 1);
+    if (larger)
+        x->has = larger;
+    for (size_t i = 0; i < c.count; i++) {
+        int has = defines(symbols_next(stream), x->kernel);
+
+        found |= has;
+        if (larger)
+            larger[i] = (unsigned char)has;
+    }
+    if (!larger) {
+        free(x->has);
+        x->has = NULL;
+    }
     return found;
 }
 
@@ -346,6 +389,7 @@ static int explain_file(struct explain *x, const struct kiln_file *file)
     if (x->json)
         puts("]}");
     symbols_end(stream);
+    free(x->has);
     if (!rc && !x->shown) {
         fprintf(stderr,
                 "kiln explain: %s: no container with a kernel %s "
