@@ -219,7 +219,7 @@ static double halves(const struct fid_case *c, const uint64_t *in,
     const int is_bfloat = has(c, "bf16");
     double worst = 0;
 
-    for (unsigned h = 0; h < (has(c, "x2") ? 2u : 1u); h++) {
+    for (unsigned h = 0; h < (has(c, "16x2") ? 2u : 1u); h++) {
         double v = half(in[0] >> 16 * h & 0xffff, is_bfloat), error;
 
         if (is_bfloat)

@@ -162,6 +162,8 @@ static void few_cells(struct fid_cases *all, const struct atomic *a, int is_red)
                                "    and.b32 %sa, %a1, 7;\n"
                                "    mad.lo.u32 %sa, %sa, 8, %t0;\n"
                                "    bar.sync 0;\n";
+    /* inc and dec count the same only to one limit. */
+    const int counts = !strncmp(a->op, "inc", 3) || !strncmp(a->op, "dec", 3);
     const char *bits = fid_register(a->kind);
     char *body;
 
@@ -175,7 +177,7 @@ static void few_cells(struct fid_cases *all, const struct atomic *a, int is_red)
                       is_red           ? ""
                       : bits[1] == '3' ? "%o2, "
                                        : "%d2, ",
-                      "%a0");
+                      counts ? "1000" : "%a0");
     fid_add(all, is_red ? "red" : "atom",
             fid_format("%s.shared.%s, a block on 8 cells",
                        is_red ? "red" : "atom", a->op),

@@ -53,6 +53,7 @@ void *fid_alloc(size_t count, size_t size);
 /* forms.c: every elementwise row of cpu/ptx/forms.def, and whether a row has
  * a test at all: the number of rows that nothing tests, printed. */
 void fid_forms(struct fid_cases *all);
+extern int fid_apart; /* video instructions one a case */
 int fid_untested(void);
 /* warp.c, memory.c, matrix.c: what needs a kernel of its own. */
 void fid_warp(struct fid_cases *all);

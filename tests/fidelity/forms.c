@@ -42,6 +42,8 @@ static const struct {
 #undef OTHER
 };
 
+int fid_apart;
+
 /* --- a row taken apart --- */
 
 struct word {
@@ -517,7 +519,8 @@ static void one_compare(struct plan *p, FILE *f, unsigned *texts,
                     2u << at);
     } else {
         if (r.reg[1] == 'h')
-            fprintf(f, "    cvt.u32.u16 %%t0, %%h0;\n");
+            fprintf(f, "    mov.b16 %%h1, 0;\n"
+                       "    mov.b32 %%t0, {%%h0, %%h1};\n");
         fprintf(f,
                 "    or.b32 %%o15, %%o15, %%t0;\n"
                 "    shr.u32 %%t1, %%t0, 10;\n"
@@ -550,6 +553,23 @@ static void one_video(struct plan *p, FILE *f, unsigned *texts,
     }
 }
 
+/* Each video instruction by itself, to see which of a mixed sum differs. */
+static void one_apart(struct plan *p, FILE *f, unsigned *texts,
+                      const char *kinds)
+{
+    char text[TEXT], sources[TEXT], line[2 * TEXT];
+
+    (void)f;
+    instruction_text(p, text);
+    sources_text(p, sources, sizeof sources, 0, NULL);
+    snprintf(line, sizeof line, "    %s %%o0%s;\n", text, sources);
+    if (takes(p, kinds, line))
+        fid_add(p->all, p->row->mnemonic,
+                fid_format("%s%s", text, p->with_optional ? " +" : ""),
+                fid_format("%s", line), kinds, 1);
+    ++*texts;
+}
+
 static void add_merged(struct plan *p)
 {
     char kinds[FID_IN + 1], text[TEXT], *made = NULL, *body;
@@ -560,7 +580,13 @@ static void add_merged(struct plan *p)
     size_t size;
     FILE *f;
 
-    if (kinds_text(p, kinds) || !(f = open_memstream(&made, &size)))
+    if (kinds_text(p, kinds))
+        return;
+    if (!compares && fid_apart) {
+        merged(p, 0, NULL, &texts, kinds, one_apart);
+        return;
+    }
+    if (!(f = open_memstream(&made, &size)))
         return;
     for (unsigned i = 0; i < slots; i++)
         fprintf(f, "    mov.u32 %%o%u, 0;\n", i);

@@ -2,14 +2,15 @@
  *
  * fidelity [--record FILE | --answers FILE] [--only TEXT] [--every N]
  *          [--shard I/N] [--group NAME] [--skip FILE] [--way NAME] [--list]
- *          [--ptx DIR] [-v]
+ *          [--ptx DIR] [--apart] [-v]
  * fidelity --merge FILE FILE...
  *
  * Without --record, compares the driver with the answers and prints a line a
  * family. --every N takes each Nth case, --only those whose name or family has
  * the text in it, --group those of forms, memory, warp or matrix; the file of
  * --skip has names of cases to leave out, a line each. --way uniform and
- * --way mixed are other kernels for the same results (fidelity.h).
+ * --way mixed are other kernels for the same results (fidelity.h), --apart
+ * takes video instructions one by one.
  */
 #include <fnmatch.h>
 #include <math.h>
@@ -412,7 +413,7 @@ static void usage(void)
             "usage: fidelity [--record FILE | --answers FILE] [--only TEXT]\n"
             "       [--every N] [--shard I/N] [--group NAME] [--skip FILE] "
             "[--way NAME]\n"
-            "       [--list] [--ptx DIR] [-v]\n"
+            "       [--list] [--ptx DIR] [--apart] [-v]\n"
             "       fidelity --merge FILE FILE...\n");
     exit(2);
 }
@@ -427,6 +428,8 @@ static void parse(struct options *o, int argc, char **argv)
             o->list = 1;
         else if (!strcmp(a, "-v"))
             o->verbose = 1;
+        else if (!strcmp(a, "--apart"))
+            fid_apart = 1;
         else if (!next)
             usage();
         else if (!strcmp(a, "--record"))
