@@ -64,6 +64,11 @@ static int runs_flushed(const struct ptx_func *f)
             ptx_type_class(p->types[1]) != PTX_CLASS_FLOAT &&
             p->types[0] != PTX_F64)
             continue;
+        /* .ftz does not reach what a directed rounding makes of a subnormal
+         * (lower_cvt.c); the processor's mode would. */
+        if (p->op == PTX_OP_CVT && p->types[0] == PTX_F16 &&
+            (p->round == PTX_ROUND_RM || p->round == PTX_ROUND_RP))
+            return 0;
         for (int t = 0; t < p->type_count; t++) {
             if (p->types[t] == PTX_F64 || p->types[t] == PTX_BF16 ||
                 p->types[t] == PTX_BF16X2)

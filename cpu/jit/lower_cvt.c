@@ -28,12 +28,12 @@ LLVMValueRef lower_cvt_int(struct lower_op *o)
 }
 
 /* The source as f32 or f64. In cvt .ftz speaks of f32 alone, and not of what
- * is narrowed to a half: such a subnormal is as good as zero, save that a
- * directed rounding does not lose it. */
+ * is narrowed to f16: such a subnormal is as good as zero, save that a
+ * directed rounding does not lose it, as on NVIDIA's devices. */
 static LLVMValueRef float_source(struct lower_op *o, unsigned i)
 {
     enum ptx_type t = o->insn->types[o->insn->type_count - 1];
-    if (t == PTX_F32 && !lower_is_half(o->type))
+    if (t == PTX_F32 && o->type != PTX_F16 && o->type != PTX_F16X2)
         return lower_float_in(o, i, t);
     return lower_unpack(o->l, o->src[i], t);
 }
@@ -277,6 +277,21 @@ LLVMValueRef lower_cvt_packed(struct lower_op *o)
     return i_or(l, i_shl(l, half[0], k_int(half[0], 16)), half[1]);
 }
 
+/* .rna rounds half away by an addition, and takes infinities and NaN as they
+ * come, cut; .satfinite is a step down from them (an H200 does that). */
+static LLVMValueRef tf32_away(struct lower_op *o, LLVMValueRef v)
+{
+    struct lower *l = o->l;
+    LLVMValueRef top = k_int(v, 0x7f800000);
+    LLVMValueRef special = i_cmp(l, LLVMIntEQ, i_and(l, v, top), top);
+    LLVMValueRef r = select_(l, special, v, i_add(l, v, k_int(v, 0x1000)));
+    r = i_and(l, r, k_int(r, ~UINT64_C(0x1fff)));
+    if (!lower_has(o, PTX_MOD_SATFINITE))
+        return r;
+    special = i_cmp(l, LLVMIntEQ, i_and(l, r, top), top);
+    return select_(l, special, i_sub(l, r, k_int(r, 0x2000)), r);
+}
+
 /* tf32: f32 with 10 bits of fraction, the others zero. */
 LLVMValueRef lower_cvt_tf32(struct lower_op *o)
 {
@@ -286,8 +301,8 @@ LLVMValueRef lower_cvt_tf32(struct lower_op *o)
         x = lower_relu(l, x);
     LLVMValueRef v = lower_as_int(l, x), r = v;
     if (o->insn->round == PTX_ROUND_RNA)
-        r = i_add(l, v, k_int(v, 0x1000));
-    else if (o->insn->round == PTX_ROUND_RN)
+        return tf32_away(o, v);
+    if (o->insn->round == PTX_ROUND_RN)
         r = i_add(l, v,
                   i_add(l, k_int(v, 0xfff),
                         i_and(l, i_lshr(l, v, k_int(v, 13)), k_int(v, 1))));
@@ -298,7 +313,7 @@ LLVMValueRef lower_cvt_tf32(struct lower_op *o)
             i_cmp(l, LLVMIntEQ, size, k_int(size, 0x7f800000));
         r = select_(l, is_inf, i_sub(l, r, k_int(r, 0x2000)), r);
     }
-    return select_(l, f_cmp(l, LLVMRealUNO, x, x), k_int(r, 0x7fffffff), r);
+    return select_(l, f_cmp(l, LLVMRealUNO, x, x), k_int(r, 0x7fffe000), r);
 }
 
 /* cvt.pack.sat: a and b saturated to narrow integers, b the lower; a third

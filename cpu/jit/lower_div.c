@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Integer division and remainder. PTX leaves division by zero unspecified and
- * never traps; here, as on NVIDIA's devices, the quotient by zero is all ones
- * and the remainder is the dividend. The processor's own division faults and
- * has no vector form, so vectors of up to 32 bits go through floats: the
- * quotient of two n-bit integers, rounded to 2n + 1 bits or more, never
- * reaches the next integer, hence truncating it is exact.
+ * never traps; here, as on NVIDIA's devices, both are all ones. The processor's
+ * own division faults and has no vector form, so vectors of up to 32 bits go
+ * through floats: the quotient of two n-bit integers, rounded to 2n + 1 bits or
+ * more, never reaches the next integer, hence truncating it is exact.
  */
 #include "cpu/jit/lower_rules.h"
 
@@ -83,5 +82,7 @@ LLVMValueRef lower_rem_int(struct lower_op *o)
     struct lower *l = o->l;
     unsigned bits = ptx_type_bits(o->type);
     LLVMValueRef a = lower_source(o, 0, bits), b = lower_source(o, 1, bits);
-    return i_sub(l, a, i_mul(l, quotient(o, a, b), b));
+    LLVMValueRef r = i_sub(l, a, i_mul(l, quotient(o, a, b), b));
+    return select_(l, i_cmp(l, LLVMIntEQ, b, k_int(b, 0)), k_int(b, UINT64_MAX),
+                   r);
 }

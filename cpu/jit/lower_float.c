@@ -161,12 +161,27 @@ LLVMValueRef lower_bits_out(struct lower_op *o, LLVMValueRef bits,
     return lower_is_packed(t) ? lower_join(l, bits, t) : bits;
 }
 
+/* What is below f16's least normal number before it is rounded to zero, as
+ * NVIDIA's devices have it: 0x1p-14 less half a place becomes zero. */
+static LLVMValueRef flush_half(struct lower *l, LLVMValueRef v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
+    LLVMValueRef bits = lower_as_int(l, v);
+    LLVMValueRef size = i_and(l, bits, k_int(bits, 0x7fffffff));
+    LLVMValueRef tiny = i_cmp(l, LLVMIntULT, size, k_int(size, 0x38800000));
+    return cast_(
+        l, select_(l, tiny, i_and(l, bits, k_int(bits, 0x80000000)), bits),
+        type);
+}
+
 LLVMValueRef lower_float_out(struct lower_op *o, LLVMValueRef v,
                              enum ptx_type t)
 {
     struct lower *l = o->l;
     if (is_single(t) && lower_has(o, PTX_MOD_FTZ) && !l->flush)
         v = lower_flush(l, v);
+    if (lower_has(o, PTX_MOD_FTZ) && (t == PTX_F16 || t == PTX_F16X2))
+        v = flush_half(l, v);
     if (lower_has(o, PTX_MOD_SAT))
         v = lower_saturate(l, v);
     if (lower_has(o, PTX_MOD_RELU))

@@ -140,5 +140,7 @@ LLVMValueRef lower_testp(struct lower_op *o)
     LLVMValueRef one = k_int(v, 1);
     if (lower_has(o, PTX_MOD_SUBNORMAL)) /* 1 <= v < least */
         return i_cmp(l, LLVMIntULT, i_sub(l, v, one), i_sub(l, least, one));
-    return i_cmp(l, LLVMIntULT, i_sub(l, v, least), i_sub(l, top, least));
+    /* Zeros are normal (PTX ISA, testp). */
+    return i_or(l, i_cmp(l, LLVMIntEQ, v, k_int(v, 0)),
+                i_cmp(l, LLVMIntULT, i_sub(l, v, least), i_sub(l, top, least)));
 }

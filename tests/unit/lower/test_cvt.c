@@ -56,7 +56,7 @@ static struct soft source(const struct form *f, uint64_t v)
     v = low(v, from.bits);
     if (!is_float(from))
         return soft_int(v, from.bits, from.letter == 's');
-    if (form_has(f, ".ftz") && k == &SOFT_F32)
+    if (form_has(f, ".ftz") && k == &SOFT_F32 && !form_has(f, ".f16"))
         v = soft_flush(v, k);
     return soft_unpack(v, k);
 }
@@ -89,8 +89,8 @@ static uint64_t to_float(const struct form *f, struct soft v)
         r--;
     if (form_has(f, ".ftz") && k == &SOFT_F32)
         r = soft_flush(r, k);
-    if (to.letter == 't') /* NaN is 0x7fffffff, all bits of it */
-        r = v.class == SOFT_NAN ? 0x7fffffff : r << 13;
+    if (to.letter == 't') /* NaN is all ones, but for the 13 bits cut off */
+        r = v.class == SOFT_NAN ? 0x7fffe000 : r << 13;
     return r;
 }
 
@@ -107,6 +107,9 @@ static void convert(const struct form *f, const uint64_t *in, uint64_t *out)
     struct soft v = source(f, in[0]);
     if (is_float(to)) {
         out[0] = to_float(f, v);
+        /* .rna cuts a NaN and does nothing else to it. */
+        if (form_has(f, ".rna") && v.class == SOFT_NAN)
+            out[0] = in[0] & 0xffffe000;
         return;
     }
     if (v.class == SOFT_NAN && (to.bits == 64 || from.bits == 64))

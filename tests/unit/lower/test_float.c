@@ -118,6 +118,10 @@ static uint64_t one_result(const struct form *f, const uint64_t *in)
             v[1].sign ^= 1;
         r = soft_add(v[0], v[1], mode);
     }
+    /* f16 is flushed before it is rounded. */
+    if (k == &SOFT_F16 && form_has(f, ".ftz") &&
+        soft_is_subnormal(soft_pack(r, k, SOFT_RZ), k))
+        mode = SOFT_RZ;
     return finish(f, soft_pack(r, k, mode));
 }
 
@@ -231,7 +235,7 @@ static void testp(const struct form *f, const uint64_t *in, uint64_t *out)
     else if (form_has(f, ".notanumber"))
         out[0] = v.class == SOFT_NAN;
     else if (form_has(f, ".normal"))
-        out[0] = finite && v.m && !sub;
+        out[0] = finite && !sub; /* zeros too */
     else
         out[0] = (uint64_t)sub;
 }

@@ -112,7 +112,8 @@ static void divide(const struct form *f, const uint64_t *in, uint64_t *out)
 {
     wide a = source(f, in, 0), b = source(f, in, 1);
     wide q = b ? a / b : -1;
-    out[0] = (uint64_t)(form_has(f, "rem") ? a - q * b : q);
+    /* By zero both are all ones, as on NVIDIA's devices. */
+    out[0] = (uint64_t)(form_has(f, "rem") && b ? a - q * b : q);
 }
 
 static void negate(const struct form *f, const uint64_t *in, uint64_t *out)
