@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Adds the result of a run to fuzz/record.txt, and says what all runs come
-# to: executions, and for how long no new edge was seen.
+# to: executions, those since a run that had a finding, and for how long no
+# new edge was seen.
 #     fuzz/record.sh [RESULT.txt...]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,17 +17,18 @@ awk '!/^#/ && NF == 10 {
         runs[$3]++
         executions[$3] += $4
         findings[$3] += $10
+        clean[$3] = $10 ? 0 : clean[$3] + $4
         # a run without a new edge goes on where the last one ended
         if ($9 > 0) quiet[$3] = $5 - $9
         else quiet[$3] += $5
         edges[$3] = $8
     }
     END {
-        printf "%-8s %5s %14s %6s %12s %9s\n", "reader", "runs", "executions",
-            "edges", "no new for s", "findings"
+        printf "%-8s %5s %12s %8s %12s %6s %12s\n", "reader", "runs",
+            "executions", "findings", "since then", "edges", "no new for s"
         for (i = 1; i <= n; i++) {
             r = order[i]
-            printf "%-8s %5d %14d %6d %12d %9d\n", r, runs[r], executions[r],
-                edges[r], quiet[r], findings[r]
+            printf "%-8s %5d %12d %8d %12d %6d %12d\n", r, runs[r],
+                executions[r], findings[r], clean[r], edges[r], quiet[r]
         }
     }' "$record"
