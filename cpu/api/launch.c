@@ -133,6 +133,7 @@ static CUresult submit(const struct function *f, const struct request *r,
         .params = params,
         .param_bytes = k->param_bytes,
         .name = k->name,
+        .code = f->module->image->code,
     };
 
     if (!variant)

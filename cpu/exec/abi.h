@@ -84,8 +84,9 @@ enum abi_fault {
     ABI_FAULT_TRAP = 1, /* trap: CUDA_ERROR_LAUNCH_FAILED (719) */
     ABI_FAULT_ADDRESS,  /* an address no space has: 700 */
     ABI_FAULT_ASSERT,   /* 710 */
-    ABI_FAULT_SYNC      /* warp operation that this engine cannot run: 719
+    ABI_FAULT_SYNC,     /* warp operation that this engine cannot run: 719
                          * with a log line */
+    ABI_FAULT_STACK     /* functions called too deep in each other: 719 */
 };
 
 /* block->service(): arguments -> result. */
@@ -115,7 +116,8 @@ struct abi_block {
                         uint32_t threads, uint32_t kind, uint32_t value);
     /* Let other warps run, of this block and of others. */
     void (*yield)(struct abi_block *block, uint32_t warp);
-    /* Does not return. */
+    /* Does not return. detail: the lanes of a trap or a stack, else an
+     * address. */
     void (*fault)(struct abi_block *block, uint32_t warp, uint32_t kind,
                   uint64_t detail);
     /* Resumable kernels: frame of warp w at frames + w * stride, 64-byte

@@ -111,13 +111,21 @@ int barrier_arrive(struct slot *slot, uint32_t warp, uint32_t id,
 {
     struct barrier *b = &slot->barriers[id % ABI_BARRIERS];
 
+    if (id >= ABI_BARRIERS) {
+        if (slot->fault.source == FAULT_BARRIER) /* the first one stays */
+            return 0;
+        slot->fault.source = FAULT_BARRIER;
+        slot->fault.warp = warp;
+        slot->fault.address = id;
+        return 0;
+    }
     arrive(slot, b, threads, kind, value);
     if (is_complete(slot, b)) {
         slot->results[warp] = b->value;
-        complete(slot, id % ABI_BARRIERS);
+        complete(slot, id);
         return 1;
     }
-    slot->pending |= (uint32_t)1 << id % ABI_BARRIERS;
+    slot->pending |= (uint32_t)1 << id;
     if (kind == ABI_BARRIER_ARRIVE)
         return 1;
     b->waiting |= (uint32_t)1 << warp;
@@ -130,8 +138,12 @@ uint32_t barrier_wait(struct abi_block *block, uint32_t warp, uint32_t id,
     struct slot *slot = block->engine;
 
     slot->in_kernel = 0;
-    if (!barrier_arrive(slot, warp, id, threads, kind, value))
+    slot->fault.ip = (uintptr_t)__builtin_return_address(0) - 1;
+    if (!barrier_arrive(slot, warp, id, threads, kind, value)) {
+        if (slot->fault.source == FAULT_BARRIER)
+            fault_landing(slot);
         barrier_next(slot, warp);
+    }
     block->warp = warp;
     slot_enter_kernel(slot);
     return slot->results[warp];

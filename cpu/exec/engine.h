@@ -50,6 +50,7 @@ struct grid {
     abi_kernel *function;
     uint32_t flags;
     unsigned runners; /* slots in it */
+    uint64_t started; /* when the first piece was, or 0 */
     /* written by every runner, so away from what they only read */
     char before[64];
     _Atomic uint64_t ticket; /* the next piece */
@@ -64,6 +65,7 @@ struct grid {
     struct abi_launch launch;
     struct exec_copy copy;
     struct exec_fill fill;
+    const struct object_code *code;
     char name[NAME_BYTES]; /* empty: not a kernel but a copy or a fill */
     void (*release)(void *owner);
     void *owner;
@@ -126,6 +128,7 @@ enum fault_source {
     FAULT_SIGNAL,
     FAULT_CALL,
     FAULT_DEADLOCK,
+    FAULT_BARRIER, /* address: a number that no barrier has */
     FAULT_MEMORY,
     FAULT_STOPPED
 };
@@ -138,7 +141,8 @@ struct fault {
     uint32_t kind; /* FAULT_CALL: enum abi_fault */
     uint32_t warp;
     uint32_t fiber;   /* FAULT_SIGNAL: whose stack it was */
-    uint64_t address; /* or detail */
+    uint64_t address; /* or detail: of a trap, the lanes */
+    uintptr_t ip;     /* an instruction that it happened in */
 };
 
 struct barrier {
@@ -163,6 +167,7 @@ struct slot {
     /* read by the signal handler on this thread */
     volatile int in_kernel;
     volatile uint32_t current; /* the running fiber */
+    uintptr_t service_ip;      /* the kernel's call being served, or 0 */
     struct fault fault;
     /* barriers: one bit a warp */
     uint32_t ready, live, busy, pending;
@@ -321,6 +326,11 @@ void op_free(struct op *op);
 /* Queue it at the end of stream; takes the lock; owns op from here on. */
 enum kiln_status stream_submit(struct exec_stream *stream, struct op *op,
                                struct kiln_error *err);
+
+/* ---- watch.c ---- */
+/* Called with all signals but faults blocked. */
+void watch_open(void);
+void watch_close(void);
 
 /* ---- host.c ---- */
 void host_queue(struct op *op); /* under the lock */

@@ -130,6 +130,9 @@ struct exec_launch {
     uint32_t param_bytes;
     unsigned char *data; /* the module's variables */
     const char *name;    /* for error texts; copied (cut at 127 bytes) */
+    /* what function lies in, for the line of a fault; may be NULL. Lives as
+     * long as function does. */
+    const struct object_code *code;
     /* Called once when the launch is over, or when exec_launch fails: drop
      * the reference that keeps the code mapped. On any thread; must not
      * call back into this header. May be NULL. */

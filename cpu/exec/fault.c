@@ -119,6 +119,7 @@ on_signal(int signal, siginfo_t *info, void *context)
         slot->fault.is_write = (c->uc_mcontext.gregs[REG_ERR] & 2) != 0;
         slot->fault.fiber = slot->current;
         slot->fault.warp = slot->block.warp;
+        slot->fault.ip = (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
         divert(slot, context);
     } else {
         pass_on(signal, info, context);
@@ -246,6 +247,7 @@ void fault_call(struct abi_block *block, uint32_t warp, uint32_t kind,
     slot->fault.kind = kind;
     slot->fault.warp = warp;
     slot->fault.address = detail;
+    slot->fault.ip = (uintptr_t)__builtin_return_address(0) - 1;
     fault_landing(slot);
 }
 
@@ -339,17 +341,59 @@ static enum kiln_status call_text(const struct slot *slot, char *text,
                  "(mask 0x%llx), which the CPU device cannot run",
                  (unsigned long long)f->address);
         return KILN_E_LAUNCH;
+    case ABI_FAULT_STACK:
+        snprintf(text, size,
+                 "stack overflow: functions call each other too deep");
+        return KILN_E_LAUNCH;
     default:
         snprintf(text, size, "trap");
         return KILN_E_LAUNCH;
     }
 }
 
+/* "(3,0,0)" of one thread, or of the warp's first to its last. */
+static void thread_text(const struct slot *slot, char *text, size_t size)
+{
+    const struct fault *f = &slot->fault;
+    const struct abi_launch *l = slot->block.launch;
+    const int is_lane =
+        f->source == FAULT_CALL &&
+        (f->kind == ABI_FAULT_TRAP || f->kind == ABI_FAULT_STACK) &&
+        (uint32_t)f->address;
+    uint32_t first = f->warp * ABI_WARP;
+    uint32_t last = first + ABI_WARP - 1;
+
+    if (is_lane)
+        first = last = first + (uint32_t)__builtin_ctz((uint32_t)f->address);
+    if (last >= l->threads)
+        last = l->threads - 1;
+    snprintf(text, size, "thread%s (%u,%u,%u)", first == last ? "" : "s",
+             l->tid[0][first], l->tid[1][first], l->tid[2][first]);
+    if (first != last)
+        snprintf(text + strlen(text), size - strlen(text), " to (%u,%u,%u)",
+                 l->tid[0][last], l->tid[1][last], l->tid[2][last]);
+}
+
+/* ", PTX line 7", or nothing where it is not known. */
+static void line_text(const struct slot *slot, char *text, size_t size)
+{
+    const struct object_code *code = slot->op->grid.code;
+    unsigned line = 0;
+
+    text[0] = 0;
+    if (code && slot->fault.source != FAULT_DEADLOCK)
+        line = object_line(code, slot->fault.ip);
+    if (code && !line && slot->service_ip)
+        line = object_line(code, slot->service_ip);
+    if (line)
+        snprintf(text, size, ", PTX line %u", line);
+}
+
 void fault_report(const struct slot *slot, struct kiln_error *err)
 {
     const struct grid *grid = &slot->op->grid;
     const struct abi_block *b = &slot->block;
-    char text[200];
+    char text[200], threads[100], line[32];
     enum kiln_status st;
 
     if (slot->fault.source == FAULT_DEADLOCK) {
@@ -358,6 +402,10 @@ void fault_report(const struct slot *slot, struct kiln_error *err)
         barrier_describe(slot, waits, sizeof waits);
         snprintf(text, sizeof text, "deadlock: of %d warps left %s",
                  __builtin_popcount(slot->live), waits);
+        st = KILN_E_LAUNCH;
+    } else if (slot->fault.source == FAULT_BARRIER) {
+        snprintf(text, sizeof text, "barrier %llu: there are 0 to %d",
+                 (unsigned long long)slot->fault.address, ABI_BARRIERS - 1);
         st = KILN_E_LAUNCH;
     } else if (slot->fault.source == FAULT_MEMORY) {
         snprintf(text, sizeof text,
@@ -369,13 +417,16 @@ void fault_report(const struct slot *slot, struct kiln_error *err)
     } else {
         st = signal_text(slot, text, sizeof text);
     }
-    if (!grid->name[0])
+    if (!grid->name[0]) {
         kiln_fail(err, st, "%s: %s",
                   grid->fill.to ? "memory fill" : "memory copy", text);
-    else
-        kiln_fail(err, st, "kernel %.100s, block (%u,%u,%u), warp %u: %s",
-                  grid->name, b->ctaid[0], b->ctaid[1], b->ctaid[2],
-                  slot->fault.warp, text);
+    } else {
+        thread_text(slot, threads, sizeof threads);
+        line_text(slot, line, sizeof line);
+        kiln_fail(err, st, "kernel %.80s, block (%u,%u,%u), %s%s: %s",
+                  grid->name, b->ctaid[0], b->ctaid[1], b->ctaid[2], threads,
+                  line, text);
+    }
     /* what this engine cannot do deserves more than the error's number */
     if (!atomic_load(&slot->op->stream->context->status))
         log_line(slot->fault.source == FAULT_DEADLOCK ||

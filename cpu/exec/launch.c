@@ -135,6 +135,7 @@ enum kiln_status exec_launch(struct exec_stream *stream,
     grid->frame = l->flags & OBJECT_KERNEL_RESUME ? l->frame_bytes : 0;
     snprintf(grid->name, sizeof grid->name, "%s",
              l->name && *l->name ? l->name : "(unnamed)");
+    grid->code = l->code;
     grid->release = l->release;
     grid->owner = l->owner;
     fill_launch(op, l);

@@ -112,6 +112,7 @@ static enum kiln_status start_workers(struct kiln_error *err)
         pthread_setname_np(engine.workers[i], name);
         engine.worker_count++;
     }
+    watch_open();
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!engine.worker_count)
         return kiln_fail(err, KILN_E_OS, "no thread can be started: %m");
@@ -133,6 +134,7 @@ static void stop_workers(void)
 
 static void close_all(void)
 {
+    watch_close();
     stop_workers();
     host_close();
     for (unsigned i = 0; engine.slots && i < engine.slot_count; i++)

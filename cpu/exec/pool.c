@@ -245,6 +245,8 @@ static void work(struct slot *slot, struct op *op,
         tid = (pid_t)syscall(SYS_gettid);
     if (!slot->parked)
         grid->runners++;
+    if (!grid->started)
+        grid->started = clock_ns();
     slot->op = op;
     slot->tid = tid;
     slot->leaving = 0;

@@ -35,7 +35,7 @@ static uint32_t at_one_barrier(const struct slot *slot, uint32_t ran)
         if (!first)
             first = f;
         if (f->kind != ABI_BARRIER_SYNC || f->threads ||
-            f->barrier != first->barrier)
+            f->barrier >= ABI_BARRIERS || f->barrier != first->barrier)
             return 0;
         waiting |= (uint32_t)1 << warp;
     }
@@ -92,10 +92,12 @@ void resume_ready(struct slot *slot)
     slot_enter_kernel(slot);
     grid->function(&slot->block, 0, grid->launch.warps);
     slot->in_kernel = 0;
+    slot->fault.ip = 0;
     if (!(grid->flags & OBJECT_KERNEL_YIELD))
         slot->block.ready = 0;
     look(slot);
-    if (atomic_load_explicit(&grid->stop, memory_order_relaxed))
+    if (atomic_load_explicit(&grid->stop, memory_order_relaxed) &&
+        slot->fault.source == FAULT_NONE)
         slot->fault.source = FAULT_STOPPED;
 }
 

@@ -66,6 +66,7 @@ static void run_blocks(struct slot *slot)
         grid->frame || (!barrier && grid->flags & OBJECT_KERNEL_YIELD);
 
     place_block(&slot->block, slot->next);
+    slot->block.warp = 0;
     for (;;) {
         if (resume) {
             resume_block(slot);
@@ -100,6 +101,7 @@ static void fiber_body(void *data)
                 run_blocks(slot);
             continue;
         }
+        slot->block.warp = warp;
         slot_enter_kernel(slot);
         slot->op->grid.function(&slot->block, warp, warp + 1);
         slot->in_kernel = 0;
@@ -161,6 +163,7 @@ static void report(struct slot *slot)
 
     if (slot->fault.source != FAULT_STOPPED) {
         fault_report(slot, &why);
+        slot->service_ip = 0;
         engine_lock();
         slot->leaving = 1;
         context_fail(context, &why);

@@ -112,6 +112,7 @@ void service_call(struct abi_block *block, uint32_t warp, uint32_t kind,
 
     if (!mask)
         return;
+    slot->service_ip = (uintptr_t)__builtin_return_address(0) - 1;
     leave_kernel(slot);
     switch (kind) {
     case ABI_SERVICE_PRINTF:
@@ -137,7 +138,8 @@ void service_call(struct abi_block *block, uint32_t warp, uint32_t kind,
         }
         break;
     default:
-        fault_call(block, warp, ABI_FAULT_TRAP, 0);
+        fault_call(block, warp, ABI_FAULT_TRAP, mask);
     }
+    slot->service_ip = 0;
     enter_kernel(slot);
 }

@@ -11,6 +11,7 @@
 #include "cpu/jit/calls.h"
 #include "cpu/jit/emit.h"
 #include "cpu/jit/jit.h"
+#include "cpu/jit/lines.h"
 #include "cpu/jit/machine.h"
 
 struct job {
@@ -23,6 +24,7 @@ struct job {
     struct object_kernel *infos;
     uint32_t kernel_count;
     struct machine machine;
+    struct lines lines;
     LLVMContextRef ctx;
     LLVMModuleRef module;
 };
@@ -313,10 +315,13 @@ static enum kiln_status run(struct job *j, struct jit_result *result,
     j->ctx = LLVMContextCreate();
     j->module = LLVMModuleCreateWithNameInContext("kiln", j->ctx);
     machine_prepare(&j->machine, j->module);
+    lines_open(&j->lines, j->ctx, j->module);
+    j->machine.target.lines = &j->lines;
     for (size_t i = 0; !st && i < j->kernel_count; i++)
         st = compile_kernel(j, i, err);
     if (!st)
         st = add_info(j, err);
+    lines_close(&j->lines);
     if (!st)
         st = machine_compile(&j->machine, j->module, &result->object,
                              &result->size, err);

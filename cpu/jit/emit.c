@@ -9,6 +9,7 @@
 
 #include "cpu/exec/abi.h"
 #include "cpu/jit/emit_wait.h"
+#include "cpu/jit/lines.h"
 
 void emit_refuse(struct emit *e, const struct ptx_insn *insn, const char *why)
 {
@@ -318,6 +319,8 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
         module, symbol,
         LLVMFunctionType(LLVMVoidTypeInContext(ctx), args, 3, 0));
     set_attributes(&e, ctx, flush);
+    if (target->lines)
+        e.scope = lines_function(target->lines, e.fn, g->func->name);
     e.block = LLVMGetParam(e.fn, 0);
     e.l.b = LLVMCreateBuilderInContext(ctx);
     e.top = LLVMCreateBuilderInContext(ctx);

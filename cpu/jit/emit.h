@@ -23,6 +23,7 @@ struct emit_target {
     int has_f16c;
     const char *cpu;
     const char *features;
+    struct lines *lines; /* to note where code comes from, or NULL */
 };
 
 /* A slot's place in the frame of a warp that waits at a barrier. */
@@ -62,6 +63,7 @@ struct emit {
     struct graph *g;
     unsigned lanes, chunks;
     LLVMValueRef fn;
+    LLVMMetadataRef scope; /* of its lines, or NULL */
     LLVMBuilderRef top; /* places allocas */
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
     LLVMTypeRef mask_type; /* <lanes x i1> */

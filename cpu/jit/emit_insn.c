@@ -7,6 +7,8 @@
 #include "cpu/exec/abi.h"
 #include "cpu/jit/async.h"
 #include "cpu/jit/emit_wait.h"
+#include "cpu/jit/frames.h"
+#include "cpu/jit/lines.h"
 
 enum { MAX_SOURCES = 6 };
 
@@ -215,15 +217,19 @@ static void barrier_result(struct emit *e, const struct graph_insn *insn)
 
 static void fault(struct emit *e, uint32_t kind)
 {
-    emit_call_engine(e, 64, LLVMVoidTypeInContext(e->l.ctx),
-                     (LLVMValueRef[]){e->block, e->warp,
-                                      emit_const(e, 32, kind),
-                                      emit_const(e, 64, 0)},
-                     (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i64}, 4);
+    emit_call_engine(
+        e, 64, LLVMVoidTypeInContext(e->l.ctx),
+        (LLVMValueRef[]){
+            e->block, e->warp, emit_const(e, 32, kind),
+            LLVMBuildZExt(e->l.b, emit_warp_bits(e, e->mask), e->i64, "")},
+        (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i64}, 4);
 }
 
 void emit_insn(struct emit *e, const struct graph_insn *insn)
 {
+    if (e->scope)
+        lines_at(e->l.b, e->l.ctx, graph_is_pure(insn->ptx) ? NULL : e->scope,
+                 insn->ptx->line);
     if (insn->kind == GRAPH_INSN_SELECT) {
         choice(e, insn);
         return;
@@ -321,7 +327,8 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
         return;
     case PTX_OP_TRAP:
     case PTX_OP_BRKPT:
-        fault(e, ABI_FAULT_TRAP);
+        fault(e, insn->ptx->text == frame_overflow ? ABI_FAULT_STACK
+                                                   : ABI_FAULT_TRAP);
         return;
     default:
         if (lower_knows(insn->ptx))

@@ -10,7 +10,7 @@
 const char frame_enter[] = "call enters", frame_push[] = "call saves";
 const char frame_pop[] = "call restores";
 const char frame_call[] = "call", frame_return[] = "ret";
-const char frame_loop[] = "bra";
+const char frame_loop[] = "bra", frame_overflow[] = "trap";
 
 static struct region *region_new(struct expand *x)
 {

@@ -66,6 +66,8 @@ struct site {
  * still needs), a loop at the label in operand 1. */
 extern const char frame_enter[], frame_push[], frame_pop[];
 extern const char frame_call[], frame_return[], frame_loop[];
+/* The text of the trap where a frame would pass the stack's end. */
+extern const char frame_overflow[];
 
 /* --- frames.c --- */
 /* With region NULL in a new one. */

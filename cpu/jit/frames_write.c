@@ -275,7 +275,7 @@ static void check_room(struct expand *x, const struct frame *to, unsigned line)
     insn->operands[0] = body_reg_operand(over);
     insn->operands[1] = body_reg_operand(to->fp);
     insn->operands[2] = body_reg_operand(limit);
-    insn = body_insn(&x->body, PTX_OP_TRAP, line, "trap");
+    insn = body_insn(&x->body, PTX_OP_TRAP, line, frame_overflow);
     if (insn)
         insn->guard = (int32_t)over;
 }

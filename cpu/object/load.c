@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "cpu/object/elf.h"
+#include "cpu/object/lines.h"
 #include "cpu/object/symbols.h"
 
 enum region { REGION_NONE, REGION_CODE, REGION_CONST, REGION_DATA, REGIONS };
@@ -37,6 +38,8 @@ struct object_code {
     struct object_entry *entries; /* functions, sorted by name */
     size_t entry_count;
     char *names;
+    unsigned char *lines; /* .debug_line, relocated; or NULL */
+    size_t lines_size;
 };
 
 /* What the loader knows while it works; arrays are the arena's. */
@@ -393,6 +396,55 @@ static enum kiln_status protect(const struct loader *l)
     return KILN_OK;
 }
 
+/* ---- lines ---- */
+
+/* Addresses of code in the line table; what is odd there is left alone, since
+ * it only ever helps to tell a fault. */
+static void relocate_lines(const struct loader *l, size_t section,
+                           struct object_code *code)
+{
+    const Elf64_Shdr *s = &l->elf.sections[section];
+
+    if (s->sh_type != SHT_RELA || s->sh_entsize != sizeof(Elf64_Rela))
+        return;
+    for (size_t k = 0; k < elf_rela_count(&l->elf, section); k++) {
+        const Elf64_Rela rela = elf_rela(&l->elf, section, k);
+        const size_t symbol = ELF64_R_SYM(rela.r_info);
+        const Elf64_Sym *to;
+        uint64_t value;
+
+        if (ELF64_R_TYPE(rela.r_info) != R_X86_64_64 || !symbol ||
+            symbol >= l->elf.symbol_count || code->lines_size < 8 ||
+            rela.r_offset > code->lines_size - 8)
+            continue;
+        to = &l->elf.symbols[symbol];
+        if (to->st_shndx >= l->elf.section_count ||
+            l->region[to->st_shndx] != REGION_CODE)
+            continue;
+        value = symbol_address(l, symbol) + (uint64_t)rela.r_addend;
+        memcpy(code->lines + rela.r_offset, &value, sizeof value);
+    }
+}
+
+static enum kiln_status keep_lines(const struct loader *l,
+                                   struct object_code *code)
+{
+    const size_t section = elf_section(&l->elf, ".debug_line");
+    const unsigned char *bytes = section ? elf_bytes(&l->elf, section) : NULL;
+
+    if (!bytes || !l->elf.sections[section].sh_size)
+        return KILN_OK;
+    code->lines_size = (size_t)l->elf.sections[section].sh_size;
+    code->lines = kiln_alloc(code->lines_size);
+    if (!code->lines)
+        return kiln_fail(l->err, KILN_E_MEMORY, "object: no memory for lines");
+    memcpy(code->lines, bytes, code->lines_size);
+    for (size_t i = 1; i < l->elf.section_count; i++)
+        if (l->elf.sections[i].sh_info == section)
+            relocate_lines(l, i, code);
+    return KILN_OK;
+}
+
 /* ---- the finished object ---- */
 
 static int by_name(const void *a, const void *b)
@@ -502,6 +554,8 @@ enum kiln_status object_load(const void *bytes, size_t size,
     st = map_and_relocate(&l, code);
     if (!st)
         st = collect(&l, code);
+    if (!st)
+        st = keep_lines(&l, code);
     if (st)
         goto out;
     *out = code;
@@ -520,6 +574,7 @@ void object_unload(struct object_code *code)
         munmap(code->map, code->map_size);
     kiln_release(code->entries);
     kiln_release(code->names);
+    kiln_release(code->lines);
     kiln_release(code);
 }
 
@@ -530,6 +585,15 @@ void *object_symbol(const struct object_code *code, const char *name)
         bsearch(&key, code->entries, code->entry_count, sizeof key, by_name);
 
     return found ? (void *)found->address : NULL;
+}
+
+unsigned object_line(const struct object_code *code, uintptr_t address)
+{
+    const uintptr_t from = (uintptr_t)code->map;
+
+    return address - from < code->code_size
+               ? lines_find(code->lines, code->lines_size, address)
+               : 0;
 }
 
 void object_code_range(const struct object_code *code, uintptr_t *begin,

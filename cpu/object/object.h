@@ -148,6 +148,8 @@ enum kiln_status object_load(const void *bytes, size_t size,
 void object_unload(struct object_code *code);
 /* Address of a function symbol, or NULL. */
 void *object_symbol(const struct object_code *code, const char *name);
+/* The line of the PTX that the code at the address comes from; 0: not known. */
+unsigned object_line(const struct object_code *code, uintptr_t address);
 /* Where its executable pages lie, for telling faults apart. */
 void object_code_range(const struct object_code *code, uintptr_t *begin,
                        uintptr_t *end);

@@ -38,7 +38,8 @@ static void a_null_pointer_is_an_illegal_address(void **state)
 
     launch(f->stream, store, 1, 32, &p, sizeof p, 0);
     fails(f->stream, KILN_E_ADDRESS,
-          "kernel tested, block (0,0,0), warp 0: write to 0x0: a null");
+          "kernel tested, block (0,0,0), threads (0,0,0) to (31,0,0): "
+          "write to 0x0: a null");
 }
 
 static void freed_memory_is_an_illegal_address(void **state)
@@ -316,7 +317,7 @@ static void a_fault_between_barriers_leaves_the_fibers_usable(void **state)
 
         launch(f->stream, fault_in_one_warp, 4, 1024, &out, sizeof out,
                OBJECT_KERNEL_BARRIER);
-        fails(f->stream, KILN_E_ADDRESS, "warp 5: write to 0x8: a null");
+        fails(f->stream, KILN_E_ADDRESS, "threads (160,0,0) to (191,0,0): write to 0x8: a null");
         assert_int_equal(out[5], 0);
         fixture_teardown(state);
         fixture_setup(state);
