@@ -16,6 +16,7 @@ struct misfit {
     char text[160];
 };
 
+enum { PAIR = 1, PAIR_NEEDED };
 struct pattern {
     const struct form *form;
     const char *at; /* in form->operands */
@@ -48,7 +49,7 @@ static int next_word(struct pattern *w)
         else if (*s == '?')
             w->optional = 1;
         else if (*s == '|')
-            w->pair = 1, s++;
+            w->pair = *++s == 'P' ? PAIR_NEEDED : PAIR;
         else
             w->type = *s;
     }
@@ -120,7 +121,7 @@ int reg_suits(enum ptx_type type, enum ptx_type reg, int wider)
         return tc == rc;
     if (tc == PTX_CLASS_FLOAT || tc == PTX_CLASS_PACKED) {
         if (reg == type || reg == PTX_F16X2)
-            return reg == type;
+            return reg == type || type == PTX_U16X2 || type == PTX_S16X2;
         return rc == PTX_CLASS_BITS && (wider ? rb >= tb : rb == tb);
     }
     if (wider ? rb < tb : rb != tb)
@@ -158,8 +159,9 @@ static int sreg_suits(enum ptx_type type, const struct ptx_operand *o)
         return 0;
     if (o->sreg == PTX_SREG_GRIDID)
         return ptx_type_bits(type) >= 32;
-    return bits == 32 ? ptx_type_bits(type) == 32 || ptx_type_bits(type) == 16
-                      : ptx_type_bits(type) == 64;
+    /* %tid and its like were of 16 bits once. */
+    return ptx_type_bits(type) == bits ||
+           (ptx_type_bits(type) == 16 && sreg_is_vector(o->sreg));
 }
 
 static int address_suits(const struct check *c, const struct ptx_operand *o)
@@ -172,6 +174,25 @@ static int address_suits(const struct check *c, const struct ptx_operand *o)
 
 /* --- operands ---------------------------------------------------------- */
 
+/* Parts of a register, of one that is written in falling order: .b3210. */
+static int part_fits(const struct pattern *w, const struct ptx_operand *o)
+{
+    const int halves = o->dim >= PTX_PARTS_H;
+    const int n = o->dim - (halves ? PTX_PARTS_H : PTX_PARTS_B);
+    int64_t last = halves ? 2 : 4;
+
+    if (w->kind == 'z' || w->kind == 'n')
+        return o->dim < PTX_PARTS_B;
+    if (w->kind != 'Z')
+        return 0;
+    if (!w->is_dest)
+        return o->dim >= PTX_PARTS_B && n == (halves ? 2 : 4);
+    for (int i = n; i-- > 0; last = o->ival >> (4 * i) & 15)
+        if ((o->ival >> (4 * i) & 15) >= last)
+            return 0;
+    return 1;
+}
+
 static int register_fits(const struct check *c, const struct pattern *w,
                          const struct ptx_operand *o)
 {
@@ -180,12 +201,14 @@ static int register_fits(const struct check *c, const struct pattern *w,
 
     if (r->vec > 1 && (o->dim == 0 || o->dim >= PTX_PART_B0))
         return 0;
-    if (o->negate == PTX_NEGATE_MINUS || o->dim >= PTX_PART_B0)
-        return w->kind == 'a' && c->insn->op >= PTX_OP_VADD;
-    if (o->negate)
+    if (o->negate && (o->negate != PTX_NEGATE_MINUS || w->kind != 'n'))
+        return 0;
+    if (o->dim >= PTX_PART_B0 && !part_fits(w, o))
         return 0;
     if (w->kind == 'y' && ptx_type_class(r->type) == PTX_CLASS_FLOAT)
         return 0;
+    if (r->type == PTX_F16X2 && type && !(w->type >= '0' && w->type <= '9'))
+        return 0; /* only where the mnemonic names the type */
     return !type || reg_suits(type, r->type, w->wider);
 }
 
@@ -287,7 +310,7 @@ static int value_fits(const struct check *c, const struct pattern *w,
         return w->kind == 'R';
     case PTX_OPERAND_INT:
     case PTX_OPERAND_FLOAT:
-        return (w->kind == 'a' || w->kind == 'x' || w->kind == 'y') &&
+        return w->kind && !w->is_dest && strchr("axyzn", w->kind) &&
                (!type || constant_suits(type, o));
     case PTX_OPERAND_SREG:
         return w->kind == 'x' && sreg_suits(type, o);
@@ -319,11 +342,13 @@ static int fits(const struct check *c, const struct pattern *w,
                           o);
     case 'V':
         return vector_fits(c, w, o, 0);
+    case '4':
+        return vector_fits(c, w, o, 4);
     case 'i':
         return o->kind == PTX_OPERAND_INT;
     case 'c':
         return ptx_has(c->insn, PTX_MOD_L2_CACHE_HINT) &&
-               o->kind == PTX_OPERAND_REG &&
+               o->kind == PTX_OPERAND_REG && !o->negate &&
                reg_suits(PTX_B64, c->func->regs[o->reg].type, 0);
     case 'm':
         return o->kind == PTX_OPERAND_ADDR_VAR ||
@@ -332,7 +357,7 @@ static int fits(const struct check *c, const struct pattern *w,
     case 'L':
         return o->kind == PTX_OPERAND_ADDR_LIST;
     case 'l':
-        return o->kind == PTX_OPERAND_LABEL;
+        return o->kind == PTX_OPERAND_LABEL && !o->negate;
     case 't':
         return o->kind == PTX_OPERAND_TABLE;
     default:
@@ -380,6 +405,7 @@ static const char *expectation(const struct pattern *w)
         return "a predicate";
     case 'v':
     case 'V':
+    case '4':
         return "a vector or value";
     case 'i':
         return "an integer constant";
@@ -395,6 +421,7 @@ static const char *expectation(const struct pattern *w)
         return "a cache policy";
     case 'r':
     case 'R':
+    case 'Z':
         return "a register";
     case 'y':
         return "a register or variable";
@@ -454,7 +481,8 @@ static int try_pattern(const struct check *c, struct pattern *w,
     int i = 0;
 
     while (next_word(w)) {
-        if (i < insn->operand_count && fits(c, w, &insn->operands[i])) {
+        if (i < insn->operand_count && fits(c, w, &insn->operands[i]) &&
+            (w->pair != PAIR_NEEDED || insn->has_pair)) {
             dests += w->is_dest;
             i++;
             if (insn->has_pair && i == 1) {

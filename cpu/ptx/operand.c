@@ -54,6 +54,28 @@ static int element_of(char c)
 }
 
 /* `.x` of a vector register, `.b0` or `.h1` of a video operand. */
+/* .b0 .h1, .h10 .b7654: PTX ISA 9.7.17 (video instructions). */
+static int video_part(const struct token *t, struct ptx_operand *o)
+{
+    const int halves = t->text[0] == 'h';
+    const size_t n = t->len - 1;
+
+    if (t->len < 2 || (!halves && t->text[0] != 'b') || n > (halves ? 2 : 4))
+        return 0;
+    o->ival = 0;
+    for (size_t i = 1; i <= n; i++) {
+        if (t->text[i] < '0' || t->text[i] > (halves ? '3' : '7'))
+            return 0;
+        o->ival = o->ival << 4 | (t->text[i] - '0');
+    }
+    if (n > 1) {
+        o->dim = (uint8_t)((halves ? PTX_PARTS_H : PTX_PARTS_B) + (int)n);
+        return 1;
+    }
+    o->dim = (uint8_t)((halves ? PTX_PART_H0 : PTX_PART_B0) + (int)o->ival);
+    return o->ival < (halves ? 2 : 4) && !(o->ival = 0);
+}
+
 static enum kiln_status register_part(struct parser *p, struct ptx_operand *o)
 {
     const struct token *t = &p->lx.token;
@@ -69,12 +91,9 @@ static enum kiln_status register_part(struct parser *p, struct ptx_operand *o)
         return ptx_error(p, t->line,
                          "Illegal part '.%.*s' of register '%.100s'",
                          (int)(t->len < 20 ? t->len : 20), t->text, r->name);
-    } else if (t->len == 2 && t->text[0] == 'b' && t->text[1] >= '0' &&
-               t->text[1] <= '3') {
-        o->dim = (uint8_t)(PTX_PART_B0 + t->text[1] - '0');
-    } else if (t->len == 2 && t->text[0] == 'h' && t->text[1] >= '0' &&
-               t->text[1] <= '1') {
-        o->dim = (uint8_t)(PTX_PART_H0 + t->text[1] - '0');
+    } else if (!video_part(t, o)) {
+        return ptx_error(p, t->line, "Illegal video selector '.%.*s'",
+                         (int)(t->len < 20 ? t->len : 20), t->text);
     }
     next(p);
     return KILN_OK;

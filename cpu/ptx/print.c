@@ -138,7 +138,13 @@ static void print_register(const struct ptx_func *f,
     static const char elements[] = "xyzw";
 
     buffer_text(out, f->regs[o->reg].name);
-    if (o->dim >= PTX_PART_H0)
+    if (o->dim >= PTX_PARTS_B) {
+        const int halves = o->dim >= PTX_PARTS_H;
+
+        buffer_text(out, halves ? ".h" : ".b");
+        for (int i = o->dim - (halves ? PTX_PARTS_H : PTX_PARTS_B); i-- > 0;)
+            buffer_printf(out, "%d", (int)(o->ival >> (4 * i) & 15));
+    } else if (o->dim >= PTX_PART_H0)
         buffer_printf(out, ".h%d", o->dim - PTX_PART_H0);
     else if (o->dim >= PTX_PART_B0)
         buffer_printf(out, ".b%d", o->dim - PTX_PART_B0);

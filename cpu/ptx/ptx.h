@@ -65,6 +65,8 @@
     X(E2M1, "e2m1", 4, FLOAT)                                                  \
     X(UE8M0, "ue8m0", 8, FLOAT)                                                \
     X(UE4M3, "ue4m3", 8, FLOAT)                                                \
+    X(U2, "u2", 2, UINT)                                                       \
+    X(S2, "s2", 2, SINT)                                                       \
     X(U4, "u4", 4, UINT)                                                       \
     X(S4, "s4", 4, SINT)                                                       \
     X(B1, "b1", 1, BITS)                                                       \
@@ -321,8 +323,17 @@ struct ptx_operand {
         const char *text;          /* SREG of PTX_SREG_OTHER: as written */
     };
 };
-/* %r1.b0 ... %r1.h1, the parts that vadd and its kin select. */
-enum { PTX_PART_B0 = 16, PTX_PART_H0 = 32, PTX_NEGATE_MINUS = 2 };
+/* %r1.b0 ... %r1.h1, the parts that vadd and its kin select. The selectors of
+ * vadd2 and vadd4, .h10 or .b7610, have dim PTX_PARTS_H or PTX_PARTS_B plus
+ * how many they are, and their numbers in ival, four bits each, the first in
+ * the highest. */
+enum {
+    PTX_PART_B0 = 16,
+    PTX_PART_H0 = 32,
+    PTX_PARTS_B = 64,
+    PTX_PARTS_H = 80,
+    PTX_NEGATE_MINUS = 2
+};
 
 /* Operands in the order of the text, destinations first. `p|q` gives two
  * operands with insn->dst_count 2 (q absent: dst_count as without it; the

@@ -60,8 +60,10 @@ static const char *order_conflict(const struct check *c)
     const int evict =
         has(c, PTX_MOD_L1_EVICT_NORMAL) || has(c, PTX_MOD_L1_EVICT_FIRST) ||
         has(c, PTX_MOD_L1_EVICT_UNCHANGED) || has(c, PTX_MOD_L1_EVICT_LAST) ||
-        has(c, PTX_MOD_L1_NO_ALLOCATE) || has(c, PTX_MOD_L2_EVICT_NORMAL) ||
-        has(c, PTX_MOD_L2_EVICT_FIRST) || has(c, PTX_MOD_L2_EVICT_LAST);
+        has(c, PTX_MOD_L1_NO_ALLOCATE);
+    const int evict_l2 = has(c, PTX_MOD_L2_EVICT_NORMAL) ||
+                         has(c, PTX_MOD_L2_EVICT_FIRST) ||
+                         has(c, PTX_MOD_L2_EVICT_LAST);
     const int prefetch = has(c, PTX_MOD_L2_64B) || has(c, PTX_MOD_L2_128B) ||
                          has(c, PTX_MOD_L2_256B);
 
@@ -73,14 +75,17 @@ static const char *order_conflict(const struct check *c)
         return "Modifier '.mmio' requires modifier '.relaxed'";
     if (cached && strong)
         return "Cache operator cannot be combined with memory order";
-    if (cached && evict)
+    if (cached && (evict || evict_l2))
         return "Cache operator cannot be combined with eviction priority";
     if (strong && has(c, PTX_MOD_NC))
         return "Modifier '.nc' cannot be combined with memory order";
     if (strong && space != PTX_SPACE_GENERIC && space != PTX_SPACE_GLOBAL &&
         space != PTX_SPACE_SHARED)
         return "Memory order cannot be applied to the state space";
-    if ((evict || prefetch || has(c, PTX_MOD_L2_CACHE_HINT)) &&
+    if (evict_l2 && c->insn->op != PTX_OP_CP &&
+        c->insn->vec * ptx_type_bits(c->insn->types[0]) != 256)
+        return "Eviction priority of L2 requires a vector of 256 bits";
+    if ((evict || evict_l2 || prefetch || has(c, PTX_MOD_L2_CACHE_HINT)) &&
         space != PTX_SPACE_GENERIC && space != PTX_SPACE_GLOBAL)
         return "State space incorrect for a cache hint";
     return NULL;
@@ -90,11 +95,23 @@ static enum kiln_status check_order(const struct check *c)
 {
     const char *conflict = order_conflict(c);
 
+    if (has(c, PTX_MOD_L2_CACHE_HINT) && c->p->module->version < 74)
+        return ptx_error(c->p, c->insn->line,
+                         "Modifier '.L2::cache_hint' requires PTX ISA .version "
+                         "7.4 or later; found %u.%u",
+                         c->p->module->version / 10,
+                         c->p->module->version % 10);
     if (has(c, PTX_MOD_L2_CACHE_HINT) && c->p->module->target < 80)
         return ptx_error(c->p, c->insn->line,
                          "Modifier '.L2::cache_hint' requires .target sm_80 or "
                          "higher; found sm_%u",
                          c->p->module->target);
+    if (has(c, PTX_MOD_CLUSTER) &&
+        (c->p->module->version < 78 || c->p->module->target < 90))
+        return ptx_error(c->p, c->insn->line,
+                         "Scope '.cluster' requires PTX ISA .version 7.8 and "
+                         ".target sm_90 or later for '%.80s'",
+                         c->insn->text);
     if (conflict)
         return ptx_error(c->p, c->insn->line, "%s for '%.80s'", conflict,
                          c->insn->text);
@@ -169,8 +186,7 @@ static enum kiln_status check_addresses(const struct check *c)
 {
     const struct ptx_insn *i = c->insn;
     /* ptxas takes 32-bit registers as addresses of these. */
-    const int any_width = i->op == PTX_OP_MULTIMEM ||
-                          i->op == PTX_OP_LDMATRIX ||
+    const int any_width = i->op == PTX_OP_LDMATRIX ||
                           i->op == PTX_OP_STMATRIX || i->op == PTX_OP_WMMA;
     enum kiln_status st = i->op == PTX_OP_MULTIMEM ? check_order(c) : KILN_OK;
 
@@ -217,12 +233,21 @@ static enum kiln_status check_mov(const struct check *c)
 {
     const struct ptx_operand *o = c->insn->operands;
 
+    if (c->insn->vec > 1 &&
+        c->insn->vec * ptx_type_bits(c->insn->types[0]) > 128)
+        return ptx_error(c->p, c->insn->line,
+                         "Vector type too large, exceeds 128 bit limit");
     if (c->insn->vec > 1)
         return KILN_OK;
     if (o[0].kind == PTX_OPERAND_VECTOR)
         return check_packing(c, &o[0]);
     if (o[1].kind == PTX_OPERAND_VECTOR)
         return check_packing(c, &o[1]);
+    if (o[1].kind == PTX_OPERAND_VAR && o[1].var->space == PTX_SPACE_GLOBAL &&
+        ptx_type_bits(c->insn->types[0]) < 64)
+        return ptx_error(c->p, c->insn->line,
+                         "'%.80s': 32-bit addressing is not supported",
+                         c->insn->text);
     return KILN_OK;
 }
 
@@ -289,6 +314,10 @@ static enum kiln_status check_cvt(const struct check *c)
         ptx_type_class(d) == PTX_CLASS_PACKED ||
         ptx_type_class(a) == PTX_CLASS_PACKED || d == PTX_TF32)
         return KILN_OK;
+    if (has(c, PTX_MOD_FTZ) && d != PTX_F32 && a != PTX_F32)
+        return ptx_error(c->p, i->line,
+                         "Illegal modifier '.ftz' for instruction '%.80s'",
+                         i->text);
     if (!is_float(d) && !is_float(a) && !r && has(c, PTX_MOD_SAT) &&
         holds_all(d, a))
         return ptx_error(c->p, i->line,
@@ -301,10 +330,10 @@ static enum kiln_status check_cvt(const struct check *c)
     if (!is_float(a)) /* int -> float */
         return r && !rounds_to_int(r) ? KILN_OK : illegal_rounding(c);
     if (d == a)
-        return r && !rounds_to_int(r) && d != PTX_F16 && d != PTX_BF16
-                   ? illegal_rounding(c)
-                   : KILN_OK;
-    if (precision(d) < precision(a) || (d == PTX_F16 && a == PTX_BF16))
+        return r && !rounds_to_int(r) ? illegal_rounding(c) : KILN_OK;
+    if ((d == PTX_F16 && a == PTX_BF16) || (d == PTX_BF16 && a == PTX_F16))
+        return rounds_to_int(r) ? illegal_rounding(c) : KILN_OK;
+    if (precision(d) < precision(a))
         return r && !rounds_to_int(r) ? KILN_OK : illegal_rounding(c);
     return r && !(d == PTX_BF16 || a == PTX_BF16) ? illegal_rounding(c)
                                                   : KILN_OK;
@@ -346,19 +375,87 @@ static enum kiln_status check_bar(const struct check *c)
 
     if (has(c, PTX_MOD_WARP) || has(c, PTX_MOD_CLUSTER))
         return KILN_OK;
-    if (o[first].kind == PTX_OPERAND_INT &&
-        (o[first].ival < 0 || o[first].ival > 15))
+    /* ptxas reads it as a number of 32 bits. */
+    if (o[first].kind == PTX_OPERAND_INT && (uint32_t)o[first].ival > 15)
         return ptx_error(c->p, c->insn->line,
                          "Barrier number '%lld' out of range, expected to be "
                          "in range [0..15]",
                          (long long)o[first].ival);
     if (c->insn->operand_count > first + 1 &&
         o[first + 1].kind == PTX_OPERAND_INT &&
-        (o[first + 1].ival <= 0 || o[first + 1].ival % 32))
+        (o[first + 1].ival < 0 || o[first + 1].ival % 32 ||
+         (has(c, PTX_MOD_ARRIVE) && !o[first + 1].ival)))
         return ptx_error(c->p, c->insn->line,
                          "Number of threads participating in barrier must be "
                          "a multiple of the warp size; found %lld",
                          (long long)o[first + 1].ival);
+    return KILN_OK;
+}
+
+/* An operand that can have one value, or those from least to most by step. */
+static enum kiln_status check_value(const struct check *c, unsigned k,
+                                    int64_t least, int64_t most, int64_t step)
+{
+    const struct ptx_operand *o = &c->insn->operands[k];
+
+    if (k >= c->insn->operand_count || o->kind != PTX_OPERAND_INT ||
+        (o->ival >= least && o->ival <= most && o->ival % step == 0))
+        return KILN_OK;
+    return ptx_error(c->p, c->insn->line,
+                     "Argument %u of instruction '%.60s': unexpected value "
+                     "'%lld', expected to be in [%lld..%lld], a multiple of "
+                     "%lld",
+                     k, c->insn->text, (long long)o->ival, (long long)least,
+                     (long long)most, (long long)step);
+}
+
+static enum kiln_status check_field(const struct check *c)
+{
+    const unsigned first = c->insn->op == PTX_OP_BFE ? 2 : 3;
+    enum kiln_status st = check_value(c, first, 0, 255, 1);
+
+    return st ? st : check_value(c, first + 1, 0, 255, 1);
+}
+
+static enum kiln_status check_alloca(const struct check *c)
+{
+    const struct ptx_operand *o = &c->insn->operands[2];
+
+    if (c->insn->operand_count > 2 &&
+        (o->ival <= 0 || (o->ival & (o->ival - 1))))
+        return ptx_error(c->p, c->insn->line,
+                         "Alignment %lld of 'alloca' is no power of two",
+                         (long long)o->ival);
+    return KILN_OK;
+}
+
+static enum kiln_status check_isspacep(const struct check *c)
+{
+    const struct ptx_operand *o = &c->insn->operands[1];
+
+    if (o->kind == PTX_OPERAND_REG &&
+        ptx_type_bits(c->func->regs[o->reg].type) < 32)
+        return ptx_error(c->p, c->insn->line,
+                         "Arguments mismatch for instruction 'isspacep': "
+                         "'%.60s' is no address",
+                         c->func->regs[o->reg].name);
+    return KILN_OK;
+}
+
+static enum kiln_status check_bulk(const struct check *c)
+{
+    enum kiln_status st = check_value(c, 1, 0, INT64_MAX, 8);
+
+    return st ? st : check_value(c, 2, 0, 0, 1);
+}
+
+/* Addresses of 32 bits where the device has none. */
+static enum kiln_status check_cvta(const struct check *c)
+{
+    if (ptx_type_bits(c->insn->types[0]) == 32)
+        return ptx_error(c->p, c->insn->line,
+                         "'%.80s': 32-bit addressing is not supported",
+                         c->insn->text);
     return KILN_OK;
 }
 
@@ -380,7 +477,7 @@ enum kiln_status check_rules(const struct check *c)
     case PTX_OP_LDU:
         return check_ld(c);
     case PTX_OP_ST:
-        return check_st(c);
+        return has(c, PTX_MOD_BULK) ? check_bulk(c) : check_st(c);
     case PTX_OP_ATOM:
     case PTX_OP_RED:
         return check_atom(c);
@@ -393,6 +490,24 @@ enum kiln_status check_rules(const struct check *c)
     case PTX_OP_BAR:
     case PTX_OP_BARRIER:
         return check_bar(c);
+    case PTX_OP_DISCARD:
+    case PTX_OP_APPLYPRIORITY:
+        return check_value(c, 1, 128, 128, 1);
+    case PTX_OP_FENCE:
+        if (has(c, PTX_MOD_CLUSTER) && c->p->module->target < 90)
+            return check_order(c);
+        return check_value(c, 1, 128, 128, 1);
+    case PTX_OP_BFE:
+    case PTX_OP_BFI:
+        return check_field(c);
+    case PTX_OP_ALLOCA:
+        return check_alloca(c);
+    case PTX_OP_ISSPACEP:
+        return check_isspacep(c);
+    case PTX_OP_PMEVENT:
+        return check_value(c, 0, 0, has(c, PTX_MOD_MASK) ? 65535 : 15, 1);
+    case PTX_OP_CVTA:
+        return check_cvta(c);
     case PTX_OP_SHFL:
     case PTX_OP_VOTE:
         return check_sync_needed(c);

@@ -145,6 +145,25 @@ static void set_fields(struct ptx_insn *insn, const struct name *n)
         insn->space2 = n->space;
 }
 
+/* Flags that ptxas lets stand twice. */
+static int may_repeat(int mod)
+{
+    switch (mod) {
+    case PTX_MOD_SYNC:
+    case PTX_MOD_UNI:
+    case PTX_MOD_SAT:
+    case PTX_MOD_SATFINITE:
+    case PTX_MOD_RELU:
+    case PTX_MOD_CC:
+    case PTX_MOD_APPROX:
+    case PTX_MOD_NAN_:
+    case PTX_MOD_SHIFTAMT:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
 static enum kiln_status add_name(struct parser *p, struct shape *shape,
                                  struct words *w, int name, unsigned line)
 {
@@ -160,6 +179,8 @@ static enum kiln_status add_name(struct parser *p, struct shape *shape,
                 names_find(&p->names, mod == PTX_MOD_ROW ? "row'" : "col'", 4);
             continue;
         }
+        if (w->names[i] == name && may_repeat(p->names.items[name].mod))
+            return KILN_OK;
         if (w->names[i] == name && !shape->open) {
             shape->broken = 1;
             return ptx_error(p, line, "Multiple '.%s' modifiers for '%s'", text,
@@ -316,6 +337,12 @@ static enum kiln_status no_form(struct parser *p, struct shape *shape,
                      shape->text);
 }
 
+static int has_target(const struct ptx_module *m, const struct form *f)
+{
+    return m->target >= f->sm % FORM_ARCH &&
+           (f->sm < FORM_ARCH || m->target_suffix);
+}
+
 /* The row's oldest PTX version and SM. */
 static enum kiln_status too_old(struct parser *p, struct shape *shape,
                                 const struct form *f, unsigned line)
@@ -328,9 +355,11 @@ static enum kiln_status too_old(struct parser *p, struct shape *shape,
                          shape->text, f->ptx / 10, f->ptx % 10,
                          p->module->version / 10, p->module->version % 10);
     return ptx_error(p, line,
-                     "Instruction '%.80s' requires .target sm_%d or higher; "
-                     "found sm_%u",
-                     shape->text, f->sm, p->module->target);
+                     "Instruction '%.80s' requires .target sm_%d%s or higher; "
+                     "found sm_%u%.1s",
+                     shape->text, f->sm % FORM_ARCH,
+                     f->sm < FORM_ARCH ? "" : "a", p->module->target,
+                     &p->module->target_suffix);
 }
 
 static enum kiln_status match(struct parser *p, struct shape *shape,
@@ -344,7 +373,7 @@ static enum kiln_status match(struct parser *p, struct shape *shape,
     for (; !st && f; f = f->next) {
         if (!types_fit(f, w) || !names_fit(p, f, w, &why))
             continue;
-        if (p->module->version < f->ptx || p->module->target < f->sm)
+        if (p->module->version < f->ptx || !has_target(p->module, f))
             old = f;
         else if (shape->form_count < SHAPE_FORMS)
             shape->forms[shape->form_count++] = f;

@@ -59,6 +59,11 @@ def answer(version, target, batch):
                 i = where.get(int(m.group(1)))
                 if i is not None:
                     named.setdefault(i, m.group(3))
+            # Fatal for the file, at the end, without a line of its own.
+            for m in re.finditer(r"uses (32-bit address) on line '(\d+)'",
+                                 run.stdout + run.stderr):
+                if int(m.group(2)) in where:
+                    named.setdefault(where[int(m.group(2))], m.group(1))
             if run.returncode == 0:
                 break
             if not named and len(left) == 1:
