@@ -64,8 +64,7 @@ struct form {
     uint16_t sm;
     const struct form *next; /* of the same mnemonic */
 };
-/* Added to the SM number of forms that only .target sm_NNa and sm_NNf have. */
-enum { SHAPE_FORMS = 6, FORM_ARCH = 1000 };
+enum { SHAPE_FORMS = 6 };
 struct shape {
     const char *text;
     size_t len;

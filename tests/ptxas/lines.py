@@ -15,8 +15,9 @@ FORMS = os.path.join(HERE, "..", "..", "cpu", "ptx", "forms.def")
 # Oldest to newest that the assembler of the toolkit takes.
 CONTEXTS = [("9.0", "sm_120"), ("9.0", "sm_100"), ("8.8", "sm_90"),
             ("8.0", "sm_90"), ("7.8", "sm_80"), ("7.0", "sm_80"),
-            ("6.5", "sm_75"), ("6.3", "sm_75")]
-WEIGHTS = [30, 20, 10, 10, 10, 5, 10, 5]
+            ("6.5", "sm_75"), ("6.3", "sm_75"), ("9.0", "sm_100a"),
+            ("9.0", "sm_120a")]
+WEIGHTS = [28, 18, 10, 10, 10, 5, 10, 5, 2, 2]
 
 BITS = {"pred": 1, "f16x2": 32, "bf16x2": 32, "tf32": 32, "u16x2": 32,
         "s16x2": 32, "f32x2": 64, "e4m3x2": 16, "e5m2x2": 16, "e2m3x2": 16,
@@ -47,10 +48,10 @@ def read_forms(path=FORMS):
         if m:
             macros[m.group(1)] = m.group(2)
             continue
-        m = re.match(r"FORM\((\w+),\s*(\d+),\s*(\d+),\s*(.*),\s*\"([^\"]*)\"\)",
-                     line)
+        m = re.match(r"FORM\((\w+),\s*(\d+),\s*(\d+|A\(\d+\)),\s*(.*),"
+                     r"\s*\"([^\"]*)\"\)", line)
         if m:
-            rows.append((m.group(1).lower(), int(m.group(2)), int(m.group(3)),
+            rows.append((m.group(1).lower(), int(m.group(2)), m.group(3),
                          joined(m.group(4)).split(),
                          [a.split() for a in m.group(5).split(" / ")]))
     return rows
@@ -368,7 +369,10 @@ MUTATIONS = [(swap_type, 16), (drop_word, 10), (repeat_word, 3),
 
 def too_new(row, context):
     version = int(context[0].replace(".", ""))
-    return row[1] > version or row[2] > int(context[1][3:])
+    least = int(row[2].strip("A()"))
+    arch = context[1][-1] == "a"
+    return row[1] > version or least > int(context[1][3:].rstrip("a")) or \
+        (row[2][0] == "A" and not arch)
 
 
 def lines(seed, count, only=None, mutants=True):
