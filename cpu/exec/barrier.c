@@ -48,7 +48,7 @@ void barrier_deadlock(struct slot *slot)
 void barrier_next(struct slot *slot, uint32_t warp)
 {
     if (slot->ready) {
-        go(slot, warp, yield_next_after(slot->ready, warp));
+        go(slot, warp, next_after(slot->ready, warp));
         return;
     }
     if (slot->live)
@@ -138,10 +138,11 @@ uint32_t barrier_wait(struct abi_block *block, uint32_t warp, uint32_t id,
     struct slot *slot = block->engine;
 
     slot->in_kernel = 0;
-    slot->fault.ip = (uintptr_t)__builtin_return_address(0) - 1;
     if (!barrier_arrive(slot, warp, id, threads, kind, value)) {
-        if (slot->fault.source == FAULT_BARRIER)
+        if (slot->fault.source == FAULT_BARRIER) {
+            slot->fault.ip = (uintptr_t)__builtin_return_address(0) - 1;
             fault_landing(slot);
+        }
         barrier_next(slot, warp);
     }
     block->warp = warp;

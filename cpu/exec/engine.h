@@ -50,7 +50,7 @@ struct grid {
     abi_kernel *function;
     uint32_t flags;
     unsigned runners; /* slots in it */
-    uint64_t started; /* when the first piece was, or 0 */
+    uint64_t started; /* when the first piece was, where it is watched */
     /* written by every runner, so away from what they only read */
     char before[64];
     _Atomic uint64_t ticket; /* the next piece */
@@ -203,6 +203,7 @@ struct engine {
     pthread_t *workers;
     unsigned worker_count;
     int stopping;
+    int watching;      /* kernels have a time limit (watch.c) */
     int forked;        /* this is a child without worker threads */
     struct op *active; /* grids with pieces left, oldest first */
     _Atomic unsigned active_count;
@@ -270,6 +271,13 @@ static inline void slot_enter_kernel(struct slot *slot)
             0))
         fault_stopped(slot);
 }
+/* The first bit of mask after `at`, going round. mask is not 0. */
+static inline uint32_t next_after(uint32_t mask, uint32_t at)
+{
+    const uint32_t later = mask & ~(((uint32_t)2 << at) - 1);
+
+    return (uint32_t)__builtin_ctz(later ? later : mask);
+}
 void barrier_reset(struct slot *slot, uint32_t warps);
 void barrier_exit(struct slot *slot, uint32_t warp);
 /* A warp arrives: 1 when it may go on, its result in slot->results. */
@@ -286,7 +294,6 @@ void barrier_next(struct slot *slot, uint32_t warp);
 void barrier_describe(const struct slot *slot, char *text, size_t size);
 
 /* ---- yield.c: on fibers ---- */
-uint32_t yield_next_after(uint32_t mask, uint32_t at);
 void yield_warp(struct abi_block *block, uint32_t warp);
 void yield_help(struct slot *slot);
 void yield_leave(struct slot *slot);

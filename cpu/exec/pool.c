@@ -245,7 +245,7 @@ static void work(struct slot *slot, struct op *op,
         tid = (pid_t)syscall(SYS_gettid);
     if (!slot->parked)
         grid->runners++;
-    if (!grid->started)
+    if (engine.watching && !grid->started)
         grid->started = clock_ns();
     slot->op = op;
     slot->tid = tid;

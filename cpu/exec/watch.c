@@ -45,7 +45,7 @@ static struct exec_context *find_late(uint64_t now)
         struct kiln_error why;
 
         if (!op || !op->grid.name[0] || atomic_load(&op->grid.stop) ||
-            now - op->grid.started < limit_ns)
+            !op->grid.started || now - op->grid.started < limit_ns)
             continue;
         kiln_fail(&why, KILN_E_TIMEOUT,
                   "kernel %.100s has run for more than %.3g s "
@@ -91,6 +91,9 @@ void watch_open(void)
     if (!limit_ns)
         return;
     running = !pthread_create(&thread, NULL, watch, NULL);
+    engine_lock();
+    engine.watching = running;
+    engine_unlock();
     if (!running)
         log_line(LOG_WARN, "KILN_CPU_TIME_LIMIT: no thread to watch: %m");
 }
@@ -104,5 +107,5 @@ void watch_close(void)
     pthread_cond_signal(&ending);
     engine_unlock();
     pthread_join(thread, NULL);
-    running = 0;
+    running = engine.watching = 0;
 }

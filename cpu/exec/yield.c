@@ -15,14 +15,6 @@
  */
 #include "cpu/exec/engine.h"
 
-/* The first bit of mask after `at`, going round. mask is not 0. */
-uint32_t yield_next_after(uint32_t mask, uint32_t at)
-{
-    const uint32_t later = mask & ~(((uint32_t)2 << at) - 1);
-
-    return (uint32_t)__builtin_ctz(later ? later : mask);
-}
-
 static uint32_t bit_of(uint32_t i)
 {
     return (uint32_t)1 << i;
@@ -91,9 +83,9 @@ static void by_warp(struct slot *slot, uint32_t warp)
     if (!(slot->ready & ~slot->yielded)) {
         slot->yielded = 0;
         park(slot);
-        next = yield_next_after(slot->ready, warp);
+        next = next_after(slot->ready, warp);
     } else {
-        next = yield_next_after(slot->ready & ~slot->yielded, warp);
+        next = next_after(slot->ready & ~slot->yielded, warp);
     }
     slot->ready &= ~bit_of(next);
     if (next != warp)
@@ -115,7 +107,7 @@ static void by_call(struct slot *slot, uint32_t warp)
             park(slot);
         }
         if (slot->turn != self)
-            go(slot, yield_next_after(slot->turn, slot->current));
+            go(slot, next_after(slot->turn, slot->current));
     }
     slot->yielded &= ~self;
     slot->turn &= ~self;
