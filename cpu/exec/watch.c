@@ -28,7 +28,7 @@ static uint64_t read_limit(void)
     if (!text)
         return 0;
     seconds = strtod(text, &end);
-    if (end == text || *end || !(seconds > 0 && seconds <= LONGEST)) {
+    if (end == text || *end || !(seconds > 0 && seconds <= (double)LONGEST)) {
         log_line(LOG_WARN,
                  "KILN_CPU_TIME_LIMIT=%s ignored: seconds up to %d expected",
                  text, LONGEST);
