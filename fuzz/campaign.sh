@@ -31,8 +31,8 @@ rm -f "$here"/logs/*
 # The slow ones get more of the cores.
 processes() {
     case $1 in
-    ptx) share=4 ;;
-    cubin | fatbin | object | scan) share=2 ;;
+    cubin | ptx) share=3 ;;
+    fatbin | header | scan) share=2 ;;
     *) share=1 ;;
     esac
     n=$((share * cores / 16))
