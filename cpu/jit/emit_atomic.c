@@ -5,6 +5,10 @@
  * old value, the warp is combined first. A block runs on one thread, so
  * accesses named .shared need no lock.
  *
+ * f32 sums flush subnormals in global memory and keep them in shared memory
+ * (PTX ISA, atom); a generic address is told by where it points. Kernels that
+ * run under the processor's flush modes flush them in shared memory too.
+ *
  * Every form is acquire and release: on x86 a locked instruction orders
  * everything anyway (PTX ISA 8, memory consistency model).
  */
@@ -19,6 +23,7 @@ struct atomic {
     int shared;
     int is_float;
     int wants_old;
+    int tells; /* f32 sum at a generic address: flushed by what it is */
     LLVMTypeRef element;
 };
 
@@ -32,22 +37,46 @@ static LLVMIntPredicate less(const struct atomic *a)
     return is_signed(a) ? LLVMIntSLT : LLVMIntULT;
 }
 
+/* old OP x as the instruction of that name has it, of one lane. */
+static LLVMValueRef arithmetic(struct emit *e, const struct atomic *a,
+                               LLVMValueRef old, LLVMValueRef x, int flush)
+{
+    const LLVMValueRef src[] = {old, x};
+    struct ptx_insn p = {.op = a->p->sub == PTX_SUB_MIN   ? PTX_OP_MIN
+                               : a->p->sub == PTX_SUB_MAX ? PTX_OP_MAX
+                                                          : PTX_OP_ADD,
+                         .type_count = 1,
+                         .types = {a->type},
+                         .operand_count = 3,
+                         .dst_count = 1,
+                         .vec = 1,
+                         .guard = -1,
+                         .line = a->p->line,
+                         .text = a->p->text};
+    LLVMValueRef out = x;
+    unsigned lanes = e->l.lanes;
+
+    if (flush)
+        p.mods[PTX_MOD_FTZ / 64] |= UINT64_C(1) << (PTX_MOD_FTZ % 64);
+    e->l.lanes = 0;
+    if (!e->status)
+        e->status = lower_insn(&e->l, &p, src, &a->bits, &out, e->err);
+    e->l.lanes = lanes;
+    return out;
+}
+
 /* The new value by ordinary instructions, for .shared and for combining. */
 static LLVMValueRef combine(struct emit *e, const struct atomic *a,
                             LLVMValueRef old, LLVMValueRef x, LLVMValueRef y)
 {
-    LLVMTypeRef fp = a->bits == 32 ? LLVMFloatTypeInContext(e->l.ctx)
-                                   : LLVMDoubleTypeInContext(e->l.ctx);
     LLVMValueRef t, zero = emit_const(e, a->bits, 0);
     LLVMValueRef one = emit_const(e, a->bits, 1);
 
+    if (a->is_float)
+        return arithmetic(e, a, old, x, a->type == PTX_F32 && !a->shared);
     switch (a->p->sub) {
     case PTX_SUB_ADD:
-        if (!a->is_float)
-            return LLVMBuildAdd(e->l.b, old, x, "");
-        t = LLVMBuildFAdd(e->l.b, LLVMBuildBitCast(e->l.b, old, fp, ""),
-                          LLVMBuildBitCast(e->l.b, x, fp, ""), "");
-        return LLVMBuildBitCast(e->l.b, t, a->element, "");
+        return LLVMBuildAdd(e->l.b, old, x, "");
     case PTX_SUB_AND:
         return LLVMBuildAnd(e->l.b, old, x, "");
     case PTX_SUB_OR:
@@ -81,7 +110,7 @@ static int rmw_op(const struct atomic *a, LLVMAtomicRMWBinOp *op)
 {
     switch (a->p->sub) {
     case PTX_SUB_ADD:
-        *op = a->is_float ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+        *op = LLVMAtomicRMWBinOpAdd;
         return 0;
     case PTX_SUB_AND:
         *op = LLVMAtomicRMWBinOpAnd;
@@ -112,19 +141,65 @@ static int rmw_op(const struct atomic *a, LLVMAtomicRMWBinOp *op)
     }
 }
 
+/* Where in shared memory the address is not, f32 sums are flushed. `shared`
+ * is where that memory is reserved: 2 GiB from there. */
+static LLVMValueRef by_address(struct emit *e, const struct atomic *a,
+                               LLVMValueRef p, LLVMValueRef shared,
+                               LLVMValueRef old, LLVMValueRef x)
+{
+    LLVMValueRef at = LLVMBuildPtrToInt(e->l.b, p, e->i64, "");
+    LLVMValueRef keeps =
+        LLVMBuildICmp(e->l.b, LLVMIntULT, LLVMBuildSub(e->l.b, at, shared, ""),
+                      emit_const(e, 64, 1u << 31), "");
+
+    return LLVMBuildSelect(e->l.b, keeps, arithmetic(e, a, old, x, 0),
+                           arithmetic(e, a, old, x, 1), "");
+}
+
+/* Compare and swap until nobody came in between. */
+static LLVMValueRef swapped(struct emit *e, const struct atomic *a,
+                            LLVMValueRef p, LLVMValueRef x, LLVMValueRef shared)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->l.b), again;
+    LLVMBasicBlockRef done = NULL, from;
+    LLVMValueRef first, old, made, seen;
+
+    first = LLVMBuildLoad2(e->l.b, a->element, p, "");
+    LLVMSetAlignment(first, a->bits / 8);
+    LLVMSetVolatile(first, 1);
+    again = emit_new_bb(e, "again");
+    LLVMBuildBr(e->l.b, again);
+    LLVMPositionBuilderAtEnd(e->l.b, again);
+    old = LLVMBuildPhi(e->l.b, a->element, "");
+    LLVMAddIncoming(old, &first, &before, 1);
+    made = a->tells ? by_address(e, a, p, shared, old, x)
+                    : combine(e, a, old, x, x);
+    seen = LLVMBuildAtomicCmpXchg(e->l.b, p, old, made,
+                                  LLVMAtomicOrderingAcquireRelease,
+                                  LLVMAtomicOrderingAcquire, 0);
+    first = LLVMBuildExtractValue(e->l.b, seen, 0, "");
+    from = LLVMGetInsertBlock(e->l.b);
+    LLVMAddIncoming(old, &first, &from, 1);
+    done = emit_new_bb(e, "swapped");
+    LLVMBuildCondBr(e->l.b, LLVMBuildExtractValue(e->l.b, seen, 1, ""), done,
+                    again);
+    LLVMPositionBuilderAtEnd(e->l.b, done);
+    return old;
+}
+
 /* One read-modify-write; the old value. */
 static LLVMValueRef one(struct emit *e, const struct atomic *a, LLVMValueRef p,
-                        LLVMValueRef x, LLVMValueRef y)
+                        LLVMValueRef x, LLVMValueRef y, LLVMValueRef shared)
 {
-    LLVMTypeRef fp = a->bits == 32 ? LLVMFloatTypeInContext(e->l.ctx)
-                                   : LLVMDoubleTypeInContext(e->l.ctx);
     LLVMAtomicOrdering order = LLVMAtomicOrderingAcquireRelease;
     LLVMAtomicRMWBinOp op;
     LLVMValueRef old;
 
     if (a->shared) {
         old = LLVMBuildLoad2(e->l.b, a->element, p, "");
-        LLVMBuildStore(e->l.b, combine(e, a, old, x, y), p);
+        LLVMSetAlignment(old, a->bits / 8);
+        LLVMSetAlignment(LLVMBuildStore(e->l.b, combine(e, a, old, x, y), p),
+                         a->bits / 8);
         return old;
     }
     if (a->p->sub == PTX_SUB_CAS) {
@@ -132,26 +207,30 @@ static LLVMValueRef one(struct emit *e, const struct atomic *a, LLVMValueRef p,
                                      LLVMAtomicOrderingAcquire, 0);
         return LLVMBuildExtractValue(e->l.b, old, 0, "");
     }
-    rmw_op(a, &op);
     if (a->is_float)
-        x = LLVMBuildBitCast(e->l.b, x, fp, "");
-    old = LLVMBuildAtomicRMW(e->l.b, op, p, x, order, 0);
-    return LLVMBuildBitCast(e->l.b, old, a->element, "");
+        return swapped(e, a, p, x, shared);
+    rmw_op(a, &op);
+    return LLVMBuildAtomicRMW(e->l.b, op, p, x, order, 0);
 }
 
 static LLVMValueRef helper(struct emit *e, const struct atomic *a,
                            LLVMTypeRef *type)
 {
     LLVMTypeRef v = emit_vec(e, a->element);
-    LLVMTypeRef args[4] = {emit_vec(e, e->ptr), v, v, e->mask_type};
+    LLVMTypeRef args[5] = {emit_vec(e, e->ptr), v, v, e->mask_type, e->i64};
     struct emit_lanes l;
     LLVMValueRef fn, old;
     char name[64];
     int fresh;
 
-    *type = LLVMFunctionType(v, args, 4, 0);
-    snprintf(name, sizeof name, "kiln.atom.%d.%s%s", (int)a->p->sub,
-             ptx_type_text(a->type), a->shared ? ".shared" : "");
+    *type = LLVMFunctionType(v, args, 5, 0);
+    /* What the processor flushes is not flushed by code. */
+    snprintf(name, sizeof name, "kiln.atom.%d.%s%s%s", (int)a->p->sub,
+             ptx_type_text(a->type),
+             a->shared  ? ".shared"
+             : a->tells ? ".generic"
+                        : "",
+             a->is_float && e->l.flush ? ".flush" : "");
     fn = emit_helper(e, name, *type, &fresh);
     if (!fresh)
         return fn;
@@ -160,7 +239,7 @@ static LLVMValueRef helper(struct emit *e, const struct atomic *a,
         emit_lanes_in(e, &l, i, LLVMGetParam(fn, i));
     emit_lanes_open(e, &l);
     old = one(e, a, emit_lanes_get(e, &l, 0), emit_lanes_get(e, &l, 1),
-              emit_lanes_get(e, &l, 2));
+              emit_lanes_get(e, &l, 2), LLVMGetParam(fn, 4));
     emit_lanes_close(e, &l, old);
     return fn;
 }
@@ -231,49 +310,78 @@ static void combined(struct emit *e, const struct atomic *a,
         all = all ? combine(e, a, all, x, x) : x;
     }
     all = lower_intrinsic(&e->l, reduction(a), types, 1, &all, 1);
-    one(e, a, p, all, all);
+    one(e, a, p, all, all, NULL);
+}
+
+/* --- the instruction --- */
+
+static int can_do(const struct atomic *a)
+{
+    const enum ptx_sub sub = a->p->sub;
+    LLVMAtomicRMWBinOp op;
+
+    if (a->p->type_count != 1 || a->bits < 16)
+        return 0;
+    if (a->is_float)
+        return sub == PTX_SUB_ADD || sub == PTX_SUB_MIN || sub == PTX_SUB_MAX;
+    return sub == PTX_SUB_CAS || !rmw_op(a, &op);
+}
+
+/* Element j of a vector, or all there is. */
+static void each_lane(struct emit *e, const struct atomic *a,
+                      const struct graph_insn *insn,
+                      const struct emit_address *at, int j)
+{
+    const struct ptx_insn *p = insn->ptx;
+    int k = p->dst_count;
+    int value = k ? emit_dst(insn, 0, j) : GRAPH_NONE;
+    LLVMValueRef made[EMIT_MAX_CHUNKS], shared;
+    LLVMTypeRef type;
+    LLVMValueRef fn = helper(e, a, &type);
+
+    shared = LLVMBuildPtrToInt(e->l.b, e->shared, e->i64, "");
+    for (unsigned c = 0; c < e->chunks; c++) {
+        LLVMValueRef x = emit_element_vector(e, insn, k + 1, j, c, a->bits);
+        LLVMValueRef y = p->sub == PTX_SUB_CAS
+                             ? emit_operand_vector(e, insn, k + 2, c, a->bits)
+                             : LLVMConstNull(LLVMTypeOf(x));
+        LLVMValueRef ptr = emit_address_vector(e, at, c);
+        LLVMValueRef off = emit_const(e, 64, (uint64_t)j * a->bits / 8);
+
+        if (j)
+            ptr = LLVMBuildGEP2(e->l.b, e->i8, ptr, &off, 1, "");
+        made[c] = LLVMBuildCall2(
+            e->l.b, type, fn, (LLVMValueRef[]){ptr, x, y, e->mask[c], shared},
+            5, "");
+    }
+    if (value != GRAPH_NONE && e->g->values[value].used)
+        emit_define_vectors(e, value, made);
 }
 
 void emit_atomic(struct emit *e, const struct graph_insn *insn)
 {
     const struct ptx_insn *p = insn->ptx;
     int k = p->dst_count, value = p->dst_count ? insn->val[0] : GRAPH_NONE;
-    LLVMValueRef made[EMIT_MAX_CHUNKS];
     struct emit_address at;
     struct atomic a = {.p = p,
                        .type = p->types[0],
                        .bits = ptx_type_bits(p->types[0]),
                        .shared = p->space == PTX_SPACE_SHARED};
-    LLVMAtomicRMWBinOp op;
-    LLVMTypeRef type;
+    enum ptx_type_class cls = ptx_type_class(a.type);
 
-    a.is_float = ptx_type_class(a.type) == PTX_CLASS_FLOAT;
+    a.is_float = cls == PTX_CLASS_FLOAT || cls == PTX_CLASS_PACKED;
     a.wants_old = value != GRAPH_NONE && e->g->values[value].used;
+    a.tells = a.type == PTX_F32 && p->space == PTX_SPACE_GENERIC;
     a.element = LLVMIntTypeInContext(e->l.ctx, a.bits);
-    if (p->type_count != 1 || (a.bits != 32 && a.bits != 64) || p->vec > 1 ||
-        ptx_type_class(a.type) == PTX_CLASS_PACKED ||
-        (p->sub != PTX_SUB_CAS && rmw_op(&a, &op)) ||
-        (a.is_float && p->sub != PTX_SUB_ADD)) {
+    if (!can_do(&a)) {
         emit_refuse(e, p, NULL);
         return;
     }
     emit_address(e, insn, k, &at);
-    if (at.shape.kind == SHAPE_UNIFORM && can_combine(&a)) {
+    if (p->vec <= 1 && at.shape.kind == SHAPE_UNIFORM && can_combine(&a)) {
         combined(e, &a, insn, k + 1, at.ptr[0]);
         return;
     }
-    for (unsigned c = 0; c < e->chunks; c++) {
-        LLVMValueRef x = emit_operand_vector(e, insn, k + 1, c, a.bits);
-        LLVMValueRef y = p->sub == PTX_SUB_CAS
-                             ? emit_operand_vector(e, insn, k + 2, c, a.bits)
-                             : LLVMConstNull(LLVMTypeOf(x));
-        LLVMValueRef fn = helper(e, &a, &type);
-
-        made[c] = LLVMBuildCall2(
-            e->l.b, type, fn,
-            (LLVMValueRef[]){emit_address_vector(e, &at, c), x, y, e->mask[c]},
-            4, "");
-    }
-    if (a.wants_old)
-        emit_define_vectors(e, value, made);
+    for (int j = 0; j < (p->vec > 1 ? p->vec : 1); j++)
+        each_lane(e, &a, insn, &at, j);
 }

@@ -251,6 +251,11 @@ LLVMValueRef lower_cvt_float(struct lower_op *o)
         x = lower_saturate(l, x);
     if (lower_has(o, PTX_MOD_RELU))
         x = lower_relu(l, x);
+    /* What is subnormal before it is rounded becomes zero. */
+    if (to == PTX_F32 && o->insn->types[1] == PTX_F64 &&
+        lower_has(o, PTX_MOD_FTZ))
+        x = select_(l, f_cmp(l, LLVMRealOLT, f_abs(l, x), k_real(x, 0x1p-126)),
+                    lower_call2(l, "llvm.copysign", k_real(x, 0), x), x);
     LLVMValueRef r =
         narrow(o, x, to, rounding ? PTX_ROUND_NONE : o->insn->round);
     if (lower_is_half(to))
