@@ -34,7 +34,9 @@ enum {
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
     ABI_CLUSTER_BARRIER = 16, /* a cluster is one block */
-    ABI_BARRIERS = 17
+    ABI_BARRIERS = 17,
+    ABI_NAMED_BARRIERS = 16, /* those that PTX can name */
+    ABI_NO_BARRIER = 1 << 30 /* added to a number that it cannot */
 };
 
 /* One launch; constant while it runs. */

@@ -405,7 +405,9 @@ void fault_report(const struct slot *slot, struct kiln_error *err)
         st = KILN_E_LAUNCH;
     } else if (slot->fault.source == FAULT_BARRIER) {
         snprintf(text, sizeof text, "barrier %llu: there are 0 to %d",
-                 (unsigned long long)slot->fault.address, ABI_BARRIERS - 1);
+                 (unsigned long long)slot->fault.address &
+                     ~(unsigned long long)ABI_NO_BARRIER,
+                 ABI_NAMED_BARRIERS - 1);
         st = KILN_E_LAUNCH;
     } else if (slot->fault.source == FAULT_MEMORY) {
         snprintf(text, sizeof text,

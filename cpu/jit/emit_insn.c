@@ -156,6 +156,19 @@ static LLVMValueRef warp_predicate(struct emit *e,
     return LLVMBuildZExt(e->l.b, bits, e->i32, "");
 }
 
+/* The number of a barrier; one from a register may be too large. */
+static LLVMValueRef barrier_number(struct emit *e,
+                                   const struct graph_insn *insn, int k)
+{
+    LLVMValueRef id = emit_operand_any(e, insn, k, 32), is_named;
+
+    is_named = LLVMBuildICmp(e->l.b, LLVMIntULT, id,
+                             emit_const(e, 32, ABI_NAMED_BARRIERS), "");
+    return LLVMBuildSelect(
+        e->l.b, is_named, id,
+        LLVMBuildOr(e->l.b, id, emit_const(e, 32, ABI_NO_BARRIER), ""), "");
+}
+
 /* bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p */
 void emit_barrier(struct emit *e, const struct graph_insn *insn)
 {
@@ -180,7 +193,7 @@ void emit_barrier(struct emit *e, const struct graph_insn *insn)
                : p->sub == PTX_SUB_AND ? ABI_BARRIER_AND
                                        : ABI_BARRIER_OR;
     id = cluster ? emit_const(e, 32, ABI_CLUSTER_BARRIER)
-                 : emit_operand_any(e, insn, k, 32);
+                 : barrier_number(e, insn, k);
     if (left - red > 1)
         threads = emit_operand_any(e, insn, k + 1, 32);
     if (red)
