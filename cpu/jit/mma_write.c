@@ -7,8 +7,8 @@
  * multiplied and added.
  *
  * Sums are taken in rising order of k, starting with C, each step one fused
- * multiply-add of the accumulator's type (f32 for f16); docs/fidelity.md says
- * how that compares. Integers are exact.
+ * multiply-add of the accumulator's type (f32 for f16): docs/matrices.md.
+ * Integers are exact.
  */
 #include <stdio.h>
 
