@@ -16,6 +16,7 @@ struct mma {
     enum ptx_type c, d; /* f32, f16, s32, f64 */
     int saturate;       /* s32: .satfinite */
     int is_and;         /* b1: .and, else .xor */
+    int small_blocks; /* sums in blocks of 4 k (mma_sum.c) */
 };
 
 /* Values that share a register. */

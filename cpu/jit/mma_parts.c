@@ -46,7 +46,8 @@ unsigned mma_parts(enum ptx_type t)
 
 LLVMTypeRef mma_part_type(struct emit *e, enum ptx_type t)
 {
-    if (t == PTX_F64)
+    /* products of bf16 and tf32 leave f32's range */
+    if (t == PTX_F64 || t == PTX_BF16 || t == PTX_TF32)
         return LLVMDoubleTypeInContext(e->l.ctx);
     if (is_integer(t) || t == PTX_B1)
         return e->i32;
@@ -109,13 +110,14 @@ LLVMValueRef mma_part(struct emit *e, LLVMValueRef v, enum ptx_type t,
         return v;
     if (t == PTX_F64)
         return cast_(l, v, lower_float_like(l, v, 64));
-    if (t == PTX_TF32) /* the lower 13 bits do not count */
-        return cast_(l, i_and(l, v, k_int(v, 0xffffe000)), f32);
-    if (t == PTX_BF16)
-        return cast_(l,
-                     part ? i_and(l, v, k_int(v, 0xffff0000))
-                          : i_shl(l, v, k_int(v, 16)),
-                     f32);
+    if (t == PTX_TF32 || t == PTX_BF16) {
+        /* of tf32 the lower 13 bits do not count */
+        v = t == PTX_TF32 ? i_and(l, v, k_int(v, 0xffffe000))
+            : part        ? i_and(l, v, k_int(v, 0xffff0000))
+                          : i_shl(l, v, k_int(v, 16));
+        return LLVMBuildFPExt(l->b, cast_(l, v, f32),
+                              lower_float_like(l, v, 64), "");
+    }
     v = i_lshr(l, v, k_int(v, bits * part));
     if (t == PTX_F16)
         return lower_widen_half(l, lower_width(l, v, 16, 0));

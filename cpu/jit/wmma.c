@@ -342,7 +342,8 @@ static void multiply(struct emit *e, const struct graph_insn *insn,
                     .d = p->types[0],
                     .saturate =
                         ptx_has(p, PTX_MOD_SATFINITE) && p->types[0] == PTX_S32,
-                    .is_and = p->sub == PTX_SUB_AND};
+                    .is_and = p->sub == PTX_SUB_AND,
+                    .small_blocks = all_named && p->types[1] == PTX_TF32};
     struct fragment a, b, c, d;
     struct matrix_fn fn;
 

@@ -4,15 +4,15 @@
  * read from the lanes' registers by the layouts of PTX ISA 9.7.14.5.
  *
  *     tensor_mma                 all must agree to the bit
- *     tensor_mma --measure FILE  on a GPU: floats may differ, which is counted;
- *                                inputs and results go to FILE, in rows of
- *                                "form round a... b... c... d..." in hex
+ *     tensor_mma --measure FILE  on a GPU of another kind: floats may differ,
+ *                                which is counted; inputs and results go to
+ *                                FILE, rows of "form round a... b... c... d..."
  *
- * Floats: one fused multiply-add a step in rising order of k, from C on; an
- * f16 sum is rounded once, at its end.
+ * f64: one fused multiply-add a step in rising order of k, from C on. Other
+ * floats: sums.c.
  */
 #include "../api/api.h"
-#include "numbers.h"
+#include "sums.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,19 +128,18 @@ static uint64_t sum_real(const struct form *f, const fragment a,
                          const fragment b, uint64_t c, unsigned row,
                          unsigned col)
 {
+    uint64_t x[64], y[64];
     double wide = real(f->c, c);
-    float sum = (float)wide;
 
     for (unsigned k = 0; k < f->k; k++) {
-        const double x = real(f->a, get_a(f, a, row, k));
-        const double y = real(f->b, get_b(f, b, k, col));
-
+        x[k] = get_a(f, a, row, k);
+        y[k] = get_b(f, b, k, col);
         if (f->d == F64)
-            wide = fma(x, y, wide);
-        else
-            sum = fmaf((float)x, (float)y, sum);
+            wide = fma(real(F64, x[k]), real(F64, y[k]), wide);
     }
-    return from_real(f->d, f->d == F64 ? wide : (double)sum);
+    if (f->d == F64)
+        return from_real(F64, wide);
+    return sum_floats(f->d, f->a, f->b, f->k, x, y, wide, 0);
 }
 
 static uint64_t sum_integer(const struct form *f, const fragment a,

@@ -5,7 +5,7 @@
  * than the matrix. Sums are as those of mma.c; --measure only counts.
  */
 #include "../api/api.h"
-#include "numbers.h"
+#include "sums.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,22 +94,24 @@ static uint64_t sum(const struct form *f, const struct matrix *a,
 {
     int64_t whole = f->d == S32 ? integer(S32, c) : 0;
     double wide = f->d == S32 ? 0 : real(f->c, c);
-    float single = (float)wide;
+    uint64_t x[128], y[128];
 
     for (unsigned k = 0; k < f->k; k++) {
-        const uint64_t x = get(a, row, k), y = get(b, k, col);
-
+        x[k] = get(a, row, k);
+        y[k] = get(b, k, col);
         if (f->a == B1)
-            whole += (int64_t)(strstr(f->more, "and") ? x & y : x ^ y);
+            whole +=
+                (int64_t)(strstr(f->more, "and") ? x[k] & y[k] : x[k] ^ y[k]);
         else if (f->d == S32)
-            whole += integer(f->a, x) * integer(f->b, y);
+            whole += integer(f->a, x[k]) * integer(f->b, y[k]);
         else if (f->d == F64)
-            wide = fma(real(f->a, x), real(f->b, y), wide);
-        else
-            single = fmaf((float)real(f->a, x), (float)real(f->b, y), single);
+            wide = fma(real(F64, x[k]), real(F64, y[k]), wide);
     }
+    if (f->d == F64)
+        return from_real(F64, wide);
     if (f->d != S32)
-        return from_real(f->d, f->d == F64 ? wide : (double)single);
+        return sum_floats(f->d, f->a, f->b, f->k, x, y, wide,
+                          f->a == TF32 ? 4 : 0);
     if (!strcmp(f->more, ".satfinite"))
         whole = whole > INT32_MAX   ? INT32_MAX
                 : whole < INT32_MIN ? INT32_MIN
