@@ -85,11 +85,15 @@ enum kiln_status cubin_identify(const void *bytes, size_t size,
 {
     Elf64_Ehdr h;
 
-    if (size < sizeof h || memcmp(bytes, ELFMAG, SELFMAG))
+    if (size < SELFMAG || memcmp(bytes, ELFMAG, SELFMAG))
         return kiln_fail(err, KILN_E_FORMAT,
                          "cubin: %zu bytes that do not begin with an ELF "
                          "header",
                          size);
+    if (size < sizeof h)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "cubin: %zu bytes, an ELF header has %zu", size,
+                         sizeof h);
     memcpy(&h, bytes, sizeof h);
     if (h.e_machine != EM_CUDA)
         return kiln_fail(err, KILN_E_FORMAT,

@@ -28,6 +28,7 @@ enum image_look {
     IMAGE_CUDA_SOURCE,
     IMAGE_HTML,
     IMAGE_TEXT,
+    IMAGE_FOREIGN, /* of another system, or of none that computes */
     IMAGE_UNKNOWN
 };
 

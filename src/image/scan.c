@@ -403,7 +403,7 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
                              struct image_guess *guess, struct kiln_error *err)
 {
     int object = 0;
-    int anywhere = guess->look != IMAGE_FATBIN;
+    int anywhere = 1;
     uint64_t limit = offset + size;
     struct arena arena = {0};
     enum kiln_status st = KILN_OK;

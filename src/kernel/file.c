@@ -135,6 +135,10 @@ static enum kiln_status open_path(struct kiln_file *f, const char *path,
         f->source.size = (uint64_t)info.st_size;
         return KILN_OK;
     }
+    /* Some have no end, and some answer reading with deeds. */
+    if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))
+        return kiln_fail(err, KILN_E_FILE,
+                         "%s: a device, a file or a pipe expected", path);
     st = file_read(path, PIPE_LIMIT, &f->own, err);
     f->bytes = f->own.bytes;
     f->source.read = read_bytes;

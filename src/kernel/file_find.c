@@ -5,6 +5,7 @@
  * memory gives. Mapping it instead would turn a file that somebody cuts
  * short meanwhile into a signal.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ enum { PIECE = 1 << 16, PIECES = 4, THREADS_MAX = 8 };
 
 struct finding {
     struct image_source *source;
-    uint64_t from, to;
+    uint64_t from, to; /* where a container may begin */
+    uint64_t end;      /* what may be read for it */
     int anywhere;
     atomic_ullong next;  /* offset of the piece that is free */
     atomic_ullong first; /* hit so far */
@@ -46,7 +48,7 @@ static void failed(struct finding *f, const struct kiln_error *error)
 static int piece(struct finding *f, uint64_t at, uint64_t size)
 {
     unsigned char bytes[PIECE + FIND_BEHIND + 1];
-    uint64_t left = f->to - at;
+    uint64_t left = f->end - at;
     size_t n =
         size + FIND_BEHIND < left ? (size_t)size + FIND_BEHIND : (size_t)left;
     struct kiln_error err = {0};
@@ -58,7 +60,7 @@ static int piece(struct finding *f, uint64_t at, uint64_t size)
         return 1;
     }
     hit = image_find(bytes, n, f->anywhere);
-    if (hit >= size || hit == n)
+    if (hit >= size || hit == n || at + hit >= f->to)
         return 0;
     lower(&f->first, at + hit);
     return 1;
@@ -78,13 +80,15 @@ static void *pieces(void *data)
     }
 }
 
-enum kiln_status file_find(void *file, uint64_t from, uint64_t to, int anywhere,
-                           uint64_t *hit, struct kiln_error *err)
+/* The first hit in [from, to), with what is seen up to `end`. */
+static enum kiln_status find_in(struct kiln_file *file, uint64_t from,
+                                uint64_t to, uint64_t end, int anywhere,
+                                uint64_t *hit, struct kiln_error *err)
 {
-    struct kiln_file *of = file;
-    struct finding f = {.source = &of->source,
+    struct finding f = {.source = &file->source,
                         .from = from,
                         .to = to,
+                        .end = end,
                         .anywhere = anywhere,
                         .next = from,
                         .first = to};
@@ -106,5 +110,51 @@ enum kiln_status file_find(void *file, uint64_t from, uint64_t to, int anywhere,
         return f.error.status;
     }
     *hit = atomic_load(&f.first);
+    return KILN_OK;
+}
+
+/* The next stretch of [from, to) for which the file system holds bytes; from
+ * `to` on where none does. What lies between reads as zeros, in which nothing
+ * begins, and may be terabytes. */
+static void next_data(int fd, uint64_t from, uint64_t to, uint64_t *start,
+                      uint64_t *stop)
+{
+    off_t data = lseek(fd, (off_t)from, SEEK_DATA);
+    off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+
+    *start = from;
+    *stop = to;
+    if (data < 0 && errno == ENXIO)
+        *start = to;
+    if (data < 0 || hole <= data)
+        return;
+    /* Places stay whole words from where the search began. */
+    data -= (off_t)(((uint64_t)data - from) % 4);
+    *start = (uint64_t)data < to ? (uint64_t)data : to;
+    *stop = (uint64_t)hole < to ? (uint64_t)hole : to;
+}
+
+enum kiln_status file_find(void *file, uint64_t from, uint64_t to, int anywhere,
+                           uint64_t *hit, struct kiln_error *err)
+{
+    const struct kiln_file *f = file;
+
+    while (from < to) {
+        uint64_t start, stop, at;
+        enum kiln_status st;
+
+        next_data(f->fd, from, to, &start, &stop);
+        if (start == to)
+            break;
+        st = find_in(file, start, stop, to, anywhere, &at, err);
+        if (st)
+            return st;
+        if (at < stop) {
+            *hit = at;
+            return KILN_OK;
+        }
+        from = stop + (start - stop) % 4;
+    }
+    *hit = to;
     return KILN_OK;
 }

@@ -71,6 +71,13 @@ static const char *keep(struct kiln_file *f, const char *text, size_t n)
     return copy ? copy : "";
 }
 
+static void keep_damage(struct kiln_file *f, const struct kiln_error *what)
+{
+    last_container(f)->damage = f->damages++ < DAMAGES_MAX
+                                    ? keep(f, what->text, strlen(what->text))
+                                    : "damaged, as many are before it";
+}
+
 /* Room for number `count` in one of the lists, in whose block it is. */
 static void *room(struct kiln_file *f, void **block, size_t count, size_t size,
                   const char *what, struct kiln_error *err)
@@ -138,39 +145,78 @@ static enum kiln_status take_entry(void *data, const struct fatbin_entry *e,
     return add_entry(f, &out, err);
 }
 
-/* What an image by itself says of itself, in place of an entry's header. */
+/* What an image by itself says of itself, in place of an entry's header. The
+ * sentence of what is wrong with it is no error of the file's. */
+static enum kiln_status label_ptx(const void *bytes, size_t size,
+                                  struct file_entry *e, struct kiln_error *what)
+{
+    struct ptx_header ptx;
+    enum kiln_status st = ptx_header_read(bytes, size, &ptx, what);
+
+    if (st)
+        return st;
+    e->sm = ptx.sm;
+    e->variant = ptx.variant;
+    e->major = ptx.major;
+    e->minor = ptx.minor;
+    /* A NUL ends PTX text, as for drivers. */
+    return size < e->payload_size
+               ? KILN_OK
+               : ptx_text_check(bytes, strnlen(bytes, size), what);
+}
+
+static enum kiln_status label_cubin(const void *bytes, size_t size,
+                                    struct arena *arena, struct file_entry *e,
+                                    struct kiln_error *what)
+{
+    struct cubin cubin;
+    enum kiln_status st = cubin_read(bytes, size, arena, &cubin, what);
+
+    if (st && cubin_identify(bytes, size, &cubin, NULL))
+        return st;
+    e->sm = cubin.sm;
+    e->variant = cubin.variant;
+    e->major = 1;
+    e->minor = (uint16_t)cubin.abi;
+    return size < e->payload_size ? KILN_OK : st;
+}
+
+static enum kiln_status label_object(struct kiln_file *f, const void *bytes,
+                                     size_t size, struct arena *arena,
+                                     struct file_entry *e,
+                                     struct kiln_error *what)
+{
+    struct object_head head;
+    char text[252];
+    enum kiln_status st = object_head_read(bytes, size, arena, &head, what);
+
+    if (st)
+        return st;
+    e->sm = head.target;
+    e->major = (uint16_t)(head.ptx_version / 10);
+    e->minor = (uint16_t)(head.ptx_version % 10);
+    snprintf(text, sizeof text, "build %.64s, %.64s, %.64s", head.build,
+             head.codegen, head.cpu);
+    e->note = keep(f, text, strlen(text));
+    e->options = keep(f, head.features, strlen(head.features));
+    return KILN_OK;
+}
+
 static void read_label(struct kiln_file *f, const void *bytes, size_t size,
                        enum image_look look, struct file_entry *e)
 {
     struct arena arena = {0};
-    struct ptx_header ptx;
-    struct object_head head;
-    struct cubin cubin;
+    struct kiln_error what = {0};
+    enum kiln_status st = KILN_OK;
 
-    if (look == IMAGE_PTX && !ptx_header_read(bytes, size, &ptx, NULL)) {
-        e->sm = ptx.sm;
-        e->variant = ptx.variant;
-        e->major = ptx.major;
-        e->minor = ptx.minor;
-    } else if (look == IMAGE_CUBIN &&
-               (!cubin_read(bytes, size, &arena, &cubin, NULL) ||
-                !cubin_identify(bytes, size, &cubin, NULL))) {
-        e->sm = cubin.sm;
-        e->variant = cubin.variant;
-        e->major = 1;
-        e->minor = (uint16_t)cubin.abi;
-    } else if (look == IMAGE_OBJECT &&
-               !object_head_read(bytes, size, &arena, &head, NULL)) {
-        char text[252];
-
-        e->sm = head.target;
-        e->major = (uint16_t)(head.ptx_version / 10);
-        e->minor = (uint16_t)(head.ptx_version % 10);
-        snprintf(text, sizeof text, "build %.64s, %.64s, %.64s", head.build,
-                 head.codegen, head.cpu);
-        e->note = keep(f, text, strlen(text));
-        e->options = keep(f, head.features, strlen(head.features));
-    }
+    if (look == IMAGE_PTX)
+        st = label_ptx(bytes, size, e, &what);
+    else if (look == IMAGE_CUBIN)
+        st = label_cubin(bytes, size, &arena, e, &what);
+    else if (look == IMAGE_OBJECT)
+        st = label_object(f, bytes, size, &arena, e, &what);
+    if (st)
+        keep_damage(f, &what);
     arena_fini(&arena);
 }
 
@@ -243,12 +289,8 @@ static enum kiln_status take_place(void *data, const struct image_place *place,
 static enum kiln_status take_damage(void *data, const struct kiln_error *what,
                                     struct kiln_error *err)
 {
-    struct kiln_file *f = data;
-
     (void)err;
-    last_container(f)->damage = f->damages++ < DAMAGES_MAX
-                                    ? keep(f, what->text, strlen(what->text))
-                                    : "damaged, as many are before it";
+    keep_damage(data, what);
     return KILN_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writing a fat binary from images: each is looked into, so that its label
- * is what it says of itself.
+ * is what it says of itself and nobody is given what Kiln would not load.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +53,7 @@ static enum kiln_status as_ptx(const struct kiln_pack_item *from,
     size_t n = strnlen(from->bytes, from->bytes_size);
     enum kiln_status st = ptx_header_read(from->bytes, n, &h, err);
 
+    st = st ? st : ptx_text_check(from->bytes, n, err);
     if (st) {
         kiln_prefix(err, "%s", name);
         return st;
@@ -76,7 +77,7 @@ static enum kiln_status as_cubin(const struct kiln_pack_item *from,
     struct arena arena = {0};
     struct cubin cubin;
     enum kiln_status st =
-        cubin_read(from->bytes, from->bytes_size, &arena, &cubin, err);
+        cubin_check(from->bytes, from->bytes_size, &arena, &cubin, err);
 
     arena_fini(&arena);
     if (st) {

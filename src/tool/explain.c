@@ -73,6 +73,20 @@ static int parse_sm(const char *text, unsigned *sm)
     return *end ? -1 : 0;
 }
 
+/* Before anything was written. */
+static int refuse(struct explain *x, const struct kiln_error *err)
+{
+    print_plain(stderr, "kiln explain: %s\n", err->text);
+    if (x->json) {
+        json_begin(&x->out, NULL, '{');
+        json_text(&x->out, "file", x->path);
+        json_text(&x->out, "error", err->text);
+        json_end(&x->out, '}');
+        putchar('\n');
+    }
+    return EXIT_FAILED;
+}
+
 static int find_device(struct explain *x)
 {
     struct kiln_open_options open = {
@@ -91,10 +105,8 @@ static int find_device(struct explain *x)
         return usage("explain",
                      "--device %s: sm_NN, cpu or nvidia[:N] expected",
                      x->device);
-    if (kiln_open(&open, &kiln, &err)) {
-        fprintf(stderr, "kiln explain: %s\n", err.text);
-        return EXIT_FAILED;
-    }
+    if (kiln_open(&open, &kiln, &err))
+        return refuse(x, &err);
     kiln_get_device(kiln, &device, NULL);
     kiln_close(kiln);
     x->target.kind = device.kind;
@@ -175,18 +187,18 @@ static void print_verdict(const struct kiln_verdict *v,
     snprintf(what, sizeof what, "%s %s %s", e->kind_name, version, target);
     printf("  %3u  %-24s ", e->index, what);
     if (taken)
-        printf("%s\n", v->text);
+        print_plain(stdout, "%s\n", v->text);
     else if (v->rank > 1)
-        printf("number %d in line: %s\n", v->rank, v->text);
+        print_plain(stdout, "number %d in line: %s\n", v->rank, v->text);
     else
-        printf("%s at %s: %s\n", v->rank ? "fails" : "refused", v->stage,
-               v->text);
+        print_plain(stdout, "%s at %s: %s\n", v->rank ? "fails" : "refused",
+                    v->stage, v->text);
     if (v->unverified)
         printf("%32s(by NVIDIA's manual, not verified on a device)\n", "");
     if (*v->cost)
-        printf("%32scost: %s\n", "", v->cost);
+        print_plain(stdout, "%32scost: %s\n", "", v->cost);
     if (wants_help(v, load))
-        printf("%32shelp: %s\n", "", v->fix);
+        print_plain(stdout, "%32shelp: %s\n", "", v->fix);
 }
 
 static void verdict_json(struct json *j, const struct kiln_verdict *v,
@@ -226,9 +238,9 @@ static void begin_container(struct explain *x, const struct kiln_container *c,
         return;
     printf("container %zu at 0x%llx", index, (unsigned long long)c->offset);
     if (*c->section)
-        printf(", section %s", c->section);
+        print_plain(stdout, ", section %s", c->section);
     if (*c->member)
-        printf(", member %s", c->member);
+        print_plain(stdout, ", member %s", c->member);
     fputs(":\n", stdout);
 }
 
@@ -237,7 +249,7 @@ static void end_container(struct explain *x, const struct kiln_walk *walk)
     enum kiln_status st = kiln_walk_status(walk);
 
     if (!x->json) {
-        printf("  %s\n", kiln_walk_prediction(walk));
+        print_plain(stdout, "  %s\n", kiln_walk_prediction(walk));
         return;
     }
     json_end(&x->out, ']');
@@ -268,12 +280,15 @@ static int kernel_found(const struct explain *x, const struct kiln_walk *walk)
     if (x->target.policy == KILN_POLICY_DRIVER)
         best = 0;
     if (!x->json && best)
-        printf("  that image has no kernel %s: number %d in line is loaded for "
-               "it\n",
-               x->kernel, best);
+        print_plain(
+            stdout,
+            "  that image has no kernel %s: number %d in line is loaded for "
+            "it\n",
+            x->kernel, best);
     else if (!x->json)
-        printf("  that image has no kernel %s: it will not be found\n",
-               x->kernel);
+        print_plain(stdout,
+                    "  that image has no kernel %s: it will not be found\n",
+                    x->kernel);
     return best > 0;
 }
 
@@ -286,7 +301,7 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
 
     kiln_file_container(file, index, &c, NULL);
     if (kiln_walk_new(file, index, &x->target, &walk, &err)) {
-        fprintf(stderr, "kiln explain: %s\n", err.text);
+        print_plain(stderr, "kiln explain: %s\n", err.text);
         return EXIT_FAILED;
     }
     begin_container(x, &c, index);
@@ -302,7 +317,8 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
             print_verdict(&v, &e, kiln_walk_status(walk));
     }
     if (*c.damage)
-        fprintf(stderr, "kiln explain: container %zu: %s\n", index, c.damage);
+        print_plain(stderr, "kiln explain: container %zu: %s\n", index,
+                    c.damage);
     end_container(x, walk);
     x->shown++;
     x->failing += kiln_walk_status(walk) || !kernel_found(x, walk) ||
@@ -356,8 +372,8 @@ static void heading(struct explain *x, const struct kiln_file *file)
         json_begin(&x->out, "containers", '[');
         return;
     }
-    printf("%s: %s, %llu bytes\n", x->path, kiln_file_looks(file),
-           (unsigned long long)kiln_file_size(file));
+    print_plain(stdout, "%s: %s, %llu bytes\n", x->path, kiln_file_looks(file),
+                (unsigned long long)kiln_file_size(file));
     printf("device %ssm_%u, driver of CUDA %d.%d, policy %s\n",
            t->kind == KILN_DEVICE_CPU ? "cpu, as " : "", t->sm,
            t->driver_version / 1000, t->driver_version % 1000 / 10, policy);
@@ -377,8 +393,8 @@ static int explain_file(struct explain *x, const struct kiln_file *file)
     int rc = EXIT_DONE;
 
     if (x->kernel && !stream) {
-        fprintf(stderr, "kiln explain: %s: no memory for its kernels\n",
-                x->path);
+        print_plain(stderr, "kiln explain: %s: no memory for its kernels\n",
+                    x->path);
         return EXIT_FAILED;
     }
 
@@ -391,10 +407,10 @@ static int explain_file(struct explain *x, const struct kiln_file *file)
     symbols_end(stream);
     free(x->has);
     if (!rc && !x->shown) {
-        fprintf(stderr,
-                "kiln explain: %s: no container with a kernel %s "
-                "(kiln inspect --kernels)\n",
-                x->path, x->kernel ? x->kernel : "");
+        print_plain(stderr,
+                    "kiln explain: %s: no container with a kernel %s "
+                    "(kiln inspect --kernels)\n",
+                    x->path, x->kernel ? x->kernel : "");
         rc = EXIT_FAILED;
     }
     return rc || x->failing ? EXIT_FAILED : EXIT_DONE;
@@ -411,10 +427,8 @@ int explain_main(int argc, char **argv)
         return rc;
     x.target.force_ptx = flag("CUDA_FORCE_PTX_JIT");
     x.target.disable_jit = flag("CUDA_DISABLE_PTX_JIT");
-    if (kiln_file_open(x.path, &file, &err)) {
-        fprintf(stderr, "kiln explain: %s\n", err.text);
-        return EXIT_FAILED;
-    }
+    if (kiln_file_open(x.path, &file, &err))
+        return refuse(&x, &err);
     rc = find_device(&x);
     if (!rc)
         rc = explain_file(&x, file);

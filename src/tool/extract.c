@@ -24,8 +24,7 @@ static const char *suffix(const struct kiln_entry *e)
     }
 }
 
-/* Only what stands behind the last slash becomes part of a path. */
-static const char *base_name(const char *path)
+const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -40,7 +39,7 @@ static int write_entry(const char *path, const void *bytes, size_t size)
     if (to && output_close(to, path, bad))
         bad = 1;
     if (bad)
-        fprintf(stderr, "kiln inspect: %s: %s\n", path, strerror(errno));
+        print_plain(stderr, "kiln inspect: %s: %s\n", path, strerror(errno));
     return bad;
 }
 
@@ -57,8 +56,8 @@ int extract_file(const struct kiln_file *file, const char *folder)
 
         kiln_file_entry(file, i, &e, NULL);
         if (kiln_file_unpack(file, i, &bytes, &size, &err)) {
-            fprintf(stderr, "kiln inspect: %s: container %zu: %s\n",
-                    kiln_file_name(file), e.container, err.text);
+            print_plain(stderr, "kiln inspect: %s: container %zu: %s\n",
+                        kiln_file_name(file), e.container, err.text);
             failed++;
             continue;
         }

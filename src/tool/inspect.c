@@ -257,6 +257,17 @@ static void list_entries(struct inspect *in, const struct kiln_file *file,
     }
 }
 
+static void complain_of_damage(const struct kiln_file *file,
+                               const struct kiln_container *c, size_t index)
+{
+    if (c->single)
+        print_plain(stderr, "kiln inspect: %s: %s%s%s\n", kiln_file_name(file),
+                    c->member, *c->member ? ": " : "", c->damage);
+    else
+        print_plain(stderr, "kiln inspect: %s: container %zu: %s\n",
+                    kiln_file_name(file), index, c->damage);
+}
+
 static void list_file(struct inspect *in, const struct kiln_file *file,
                       struct symbol_stream *stream)
 {
@@ -277,8 +288,7 @@ static void list_file(struct inspect *in, const struct kiln_file *file,
         }
         if (*c.damage) {
             in->bad = 1;
-            fprintf(stderr, "kiln inspect: %s: container %zu: %s\n",
-                    kiln_file_name(file), i, c.damage);
+            complain_of_damage(file, &c, i);
         }
     }
     if (in->json)
@@ -290,9 +300,10 @@ static void inspect_file(struct inspect *in, const char *path)
     struct symbol_stream *stream = NULL;
     struct kiln_file *file;
     struct kiln_error err;
+    int bad = in->bad;
 
     if (kiln_file_open(path, &file, &err)) {
-        fprintf(stderr, "kiln inspect: %s\n", err.text);
+        print_plain(stderr, "kiln inspect: %s\n", err.text);
         if (in->json) {
             json_begin(&in->out, NULL, '{');
             json_text(&in->out, "file", path);
@@ -305,9 +316,9 @@ static void inspect_file(struct inspect *in, const char *path)
     if (in->kernels) {
         stream = symbols_start(file);
         if (!stream) {
-            fprintf(stderr, "kiln inspect: %s: no memory for its kernels\n",
-                    path);
-            in->bad = 1;
+            print_plain(stderr, "kiln inspect: %s: no memory for its kernels\n",
+                        path);
+            bad = 1;
         }
     }
     if (in->json) {
@@ -316,10 +327,17 @@ static void inspect_file(struct inspect *in, const char *path)
         json_text(&in->out, "looks", kiln_file_looks(file));
         json_number(&in->out, "bytes", kiln_file_size(file));
     } else {
-        printf("%s: %s, %llu bytes\n", path, kiln_file_looks(file),
-               (unsigned long long)kiln_file_size(file));
+        print_plain(stdout, "%s: %s, %llu bytes\n", path, kiln_file_looks(file),
+                    (unsigned long long)kiln_file_size(file));
     }
+    in->bad = 0;
     list_file(in, file, stream);
+    if (!kiln_file_entry_count(file) && !in->bad) {
+        print_plain(stderr, "kiln inspect: %s: no entry in its containers\n",
+                    path);
+        in->bad = 1;
+    }
+    in->bad |= bad;
     if (in->json)
         json_end(&in->out, '}');
     else
@@ -371,9 +389,17 @@ int inspect_main(int argc, char **argv)
     if (rc)
         return rc;
     if (in.extract && mkdir(in.extract, 0777) && errno != EEXIST) {
-        fprintf(stderr, "kiln inspect: %s: %s\n", in.extract, strerror(errno));
+        print_plain(stderr, "kiln inspect: %s: %s\n", in.extract,
+                    strerror(errno));
         return EXIT_FAILED;
     }
+    for (int i = 0; in.extract && i < files; i++)
+        for (int k = 0; k < i; k++)
+            if (!strcmp(base_name(argv[k]), base_name(argv[i])))
+                return usage("inspect",
+                             "--extract: %s and %s would be written under one "
+                             "name; give them one at a time",
+                             argv[k], argv[i]);
     if (in.json) {
         json_begin(&in.out, NULL, '{');
         json_begin(&in.out, "files", '[');

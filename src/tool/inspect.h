@@ -13,8 +13,6 @@
 void entry_target(const struct kiln_entry *entry, char *text, size_t size);
 /* "8.0" for PTX, "ABI 8" for a cubin */
 void entry_version(const struct kiln_entry *entry, char *text, size_t size);
-/* Text of a file on a terminal: bytes that are none are shown as "?". */
-void put_plain(FILE *to, const char *text);
 
 struct entry_symbols {
     struct kiln_symbols *symbols; /* NULL: error says why */
@@ -32,6 +30,9 @@ void symbols_end(struct symbol_stream *stream);
 
 void symbols_print(const struct entry_symbols *of, FILE *to);
 void symbols_json(const struct entry_symbols *of, struct json *j);
+
+/* The part of a file's name that extract_file uses: behind the last slash. */
+const char *base_name(const char *path);
 
 /* Every entry into folder/NAME.CONTAINER.ENTRY.TARGET.KIND; the number of
  * those that could not be unpacked, -1 when the folder cannot be written. */

@@ -2,6 +2,7 @@
 #include "tool/tool.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kiln/kiln.h"
@@ -22,13 +23,17 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 int usage(const char *command, const char *format, ...)
 {
+    char *text = NULL;
     va_list args;
+    int bad;
 
-    fprintf(stderr, "kiln %s: ", command);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    bad = vasprintf(&text, format, args) < 0;
     va_end(args);
-    fprintf(stderr, " (kiln help %s)\n", command);
+    print_plain(stderr, "kiln %s: %s (kiln help %s)\n", command,
+                bad ? "wrong use" : text, command);
+    if (!bad)
+        free(text);
     return EXIT_USAGE;
 }
 
@@ -59,7 +64,7 @@ static int help_main(int argc, char **argv)
             fputs(commands[i].help, stdout);
             return EXIT_DONE;
         }
-    fprintf(stderr, "kiln help: no command \"%s\"\n", argv[1]);
+    print_plain(stderr, "kiln help: no command \"%s\"\n", argv[1]);
     return EXIT_USAGE;
 }
 
@@ -90,6 +95,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COMMANDS; i++)
         if (!strcmp(argv[1], commands[i].name))
             return finish(commands[i].main(argc - 1, argv + 1));
-    fprintf(stderr, "kiln: no command \"%s\" (kiln help)\n", argv[1]);
+    print_plain(stderr, "kiln: no command \"%s\" (kiln help)\n", argv[1]);
     return EXIT_USAGE;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "kiln/image.h"
 #include "tool/tool.h"
@@ -82,9 +83,24 @@ static int parse(int argc, char **argv, struct pack *p)
     return rc;
 }
 
+/* A device has no end. 0 with errno set. */
+static FILE *open_item(const char *path)
+{
+    FILE *from = fopen(path, "rb");
+    struct stat info;
+
+    if (from && !fstat(fileno(from), &info) &&
+        (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))) {
+        fclose(from);
+        errno = ENODEV;
+        return NULL;
+    }
+    return from;
+}
+
 static int read_item(struct kiln_pack_item *item)
 {
-    FILE *from = fopen(item->name, "rb");
+    FILE *from = open_item(item->name);
     size_t room = 1 << 16, n = 0, got = 0;
     char *bytes = malloc(room);
 
@@ -101,7 +117,9 @@ static int read_item(struct kiln_pack_item *item)
     item->bytes = bytes;
     item->bytes_size = n;
     if (!from || !bytes || ferror(from)) {
-        fprintf(stderr, "kiln pack: %s: %s\n", item->name, strerror(errno));
+        print_plain(stderr, "kiln pack: %s: %s\n", item->name,
+                    errno == ENODEV ? "a device, a file or a pipe expected"
+                                    : strerror(errno));
         if (from)
             fclose(from);
         return EXIT_FAILED;
@@ -119,7 +137,7 @@ static int write_out(const char *path, const void *bytes, size_t size)
         bad = 1;
     if (!bad)
         return EXIT_DONE;
-    fprintf(stderr, "kiln pack: %s: %s\n", path, strerror(errno));
+    print_plain(stderr, "kiln pack: %s: %s\n", path, strerror(errno));
     return EXIT_FAILED;
 }
 
@@ -137,7 +155,7 @@ static int pack(struct pack *p)
     if (rc)
         return rc;
     if (kiln_pack(p->items, p->count, p->packing, &bytes, &size, &err)) {
-        fprintf(stderr, "kiln pack: %s\n", err.text);
+        print_plain(stderr, "kiln pack: %s\n", err.text);
         return EXIT_FAILED;
     }
     rc = write_out(p->out, bytes, size);

@@ -379,7 +379,7 @@ int run_main(int argc, char **argv)
     if (run.kiln)
         run_take_stages(&run);
     if (st)
-        fprintf(stderr, "kiln run: %s: %s\n", run.step, run.error.text);
+        print_plain(stderr, "kiln run: %s: %s\n", run.step, run.error.text);
     print_log(&run, st);
     if (run.options.json)
         run_report_json(&run, st, stdout);

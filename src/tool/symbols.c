@@ -5,23 +5,7 @@
 #include <string.h>
 
 #include "tool/inspect.h"
-
-void put_plain(FILE *to, const char *text)
-{
-    /* Names of kernels are long and mostly plain. */
-    while (*text) {
-        size_t n = 0;
-
-        while ((unsigned char)text[n] >= ' ' && text[n] != 127)
-            n++;
-        fwrite(text, 1, n, to);
-        text += n;
-        if (*text) {
-            fputc('?', to);
-            text++;
-        }
-    }
-}
+#include "tool/tool.h"
 
 static void print_kernel(const struct kiln_symbols *symbols, size_t index,
                          FILE *to)

@@ -25,6 +25,13 @@ extern const char pack_help[];
 int usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Text that a file, a command line or a system gave, for a terminal: control
+ * characters and bytes that are no UTF-8 are shown as "?". */
+void put_plain(FILE *to, const char *text);
+/* A line of such text. A newline at the end of the format is one. */
+void print_plain(FILE *to, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Closes what was written to path. -1 with errno set when that fails or when
  * `bad` says that something before did: then a file that was begun does not
  * stay. A device, a pipe or what a link names is not ours to remove. */

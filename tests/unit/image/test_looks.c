@@ -51,6 +51,53 @@ static void every_magic_number_has_its_name(void **state)
     looks(NULL, 7, IMAGE_EMPTY, "no bytes at all");
 }
 
+static void files_of_other_systems_are_named(void **state)
+{
+    unsigned char pe[80] = "MZ", tar[512] = "a.txt";
+
+    (void)state;
+    LOOKS("\x03\x02\x23\x07", IMAGE_FOREIGN, "SPIR-V");
+    LOOKS("\xcf\xfa\xed\xfe", IMAGE_FOREIGN, "a Mach-O file of macOS");
+    LOOKS("__CLANG_OFFLOAD_BUNDLE__", IMAGE_FOREIGN,
+          "an offload bundle of clang");
+    LOOKS("\x93NUMPY\1", IMAGE_FOREIGN, "an array of NumPy");
+    LOOKS("\xff\xfe.\0v\0", IMAGE_FOREIGN, "text in UTF-16; PTX is ASCII");
+    pe[60] = 64;
+    memcpy(pe + 64, "PE\0", 4);
+    looks(pe, sizeof pe, IMAGE_FOREIGN, "a program or library for Windows");
+    pe[60] = 77; /* the last place at which four bytes end inside is 76 */
+    looks(pe, sizeof pe, IMAGE_UNKNOWN, "binary data of no known kind");
+    memcpy(tar + 257, "ustar", 5);
+    looks(tar, sizeof tar, IMAGE_FOREIGN, "a tar archive");
+}
+
+static void markup_is_known_behind_space_and_in_any_case(void **state)
+{
+    (void)state;
+    LOOKS("<!Doctype html>", IMAGE_HTML, "an HTML page");
+    LOOKS("\r\n <HTML>", IMAGE_HTML, "an HTML page");
+    LOOKS("\xef\xbb\xbf<?xml", IMAGE_HTML, "an XML file");
+}
+
+static void a_foreign_elf_file_is_named_in_its_own_order_of_bytes(void **state)
+{
+    unsigned char elf[64] = "\x7f"
+                            "ELF\x02\x02\x01";
+
+    (void)state;
+    elf[17] = 3;
+    elf[19] = 21;
+    looks(elf, sizeof elf, IMAGE_HOST_ELF,
+          "a big-endian POWER shared object or program");
+    elf[19] = 190;
+    looks(elf, sizeof elf, IMAGE_HOST_ELF,
+          "a big-endian NVIDIA GPU shared object or program");
+    memcpy(elf + 16, "\3\0\xe0", 4);
+    elf[5] = 1;
+    looks(elf, sizeof elf, IMAGE_HOST_ELF,
+          "an AMD GPU shared object or program");
+}
+
 /* Too few bytes for a magic number are not that kind. */
 static void a_beginning_alone_is_no_magic_number(void **state)
 {
@@ -59,7 +106,7 @@ static void a_beginning_alone_is_no_magic_number(void **state)
           "EL",
           IMAGE_UNKNOWN, "binary data of no known kind");
     LOOKS("!<arch>", IMAGE_TEXT, "text that is not PTX");
-    LOOKS("\x50\xed\x55", IMAGE_TEXT, "text that is not PTX");
+    LOOKS("\x50\xed\x55", IMAGE_UNKNOWN, "binary data of no known kind");
     LOOKS("\x1f", IMAGE_UNKNOWN, "binary data of no known kind");
     LOOKS(".versio", IMAGE_TEXT, "text that is not PTX");
 }
@@ -70,6 +117,12 @@ static void text_is_told_from_binary_data(void **state)
     LOOKS("\xef\xbb\xbfhello", IMAGE_TEXT, "text with a byte order mark");
     LOOKS("\xef\xbb\xbf.version 8.0", IMAGE_TEXT,
           "text with a byte order mark before its PTX");
+    LOOKS("Gr\xc3\xbc\xc3\x9f"
+          "e",
+          IMAGE_TEXT, "text that is not PTX");
+    LOOKS("in Latin-1: \xe9t\xe9", IMAGE_TEXT, "text that is not PTX");
+    LOOKS("\xff\xff\xff\xff", IMAGE_UNKNOWN, "binary data of no known kind");
+    LOOKS("#!/bin/sh\n", IMAGE_TEXT, "a script");
     LOOKS("#include <a.h>", IMAGE_CUDA_SOURCE, "C or CUDA C++ source");
     LOOKS("__device__ int v;", IMAGE_CUDA_SOURCE, "C or CUDA C++ source");
     LOOKS("extern \"C\" int v;", IMAGE_CUDA_SOURCE, "C or CUDA C++ source");
@@ -89,10 +142,10 @@ static void an_elf_file_is_named_by_type_and_machine(void **state)
         {ET_REL, EM_X86_64, "an x86-64 object file"},
         {ET_EXEC, EM_AARCH64, "an AArch64 program"},
         {ET_DYN, EM_PPC64, "a POWER shared object or program"},
-        {ET_CORE, EM_RISCV, "a RISC-V ELF file"},
+        {ET_CORE, EM_RISCV, "a RISC-V core dump"},
         {ET_REL, EM_386, "a 32-bit x86 object file"},
         {ET_REL, 9999, "an object file for machine 9999"},
-        {ET_EXEC, 8, "a program for machine 8"},
+        {ET_EXEC, 17, "a program for machine 17"},
         {0, 7, "an ELF file for machine 7"},
     };
 
@@ -285,6 +338,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_magic_number_has_its_name),
+        cmocka_unit_test(files_of_other_systems_are_named),
+        cmocka_unit_test(markup_is_known_behind_space_and_in_any_case),
+        cmocka_unit_test(a_foreign_elf_file_is_named_in_its_own_order_of_bytes),
         cmocka_unit_test(a_beginning_alone_is_no_magic_number),
         cmocka_unit_test(text_is_told_from_binary_data),
         cmocka_unit_test(an_elf_file_is_named_by_type_and_machine),
