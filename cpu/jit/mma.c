@@ -53,8 +53,7 @@ static int read_mma(const struct ptx_insn *p, struct mma *m)
 
     if (!s || p->type_count != 4 || p->operand_count != 4 ||
         p->dst_count != 1 || ptx_has(p, PTX_MOD_BLOCK_SCALE) ||
-        ptx_has(p, PTX_MOD_SP) || ptx_has(p, PTX_MOD_SP_ORDERED) ||
-        (p->round != PTX_ROUND_NONE && p->round != PTX_ROUND_RN))
+        ptx_has(p, PTX_MOD_SP) || ptx_has(p, PTX_MOD_SP_ORDERED))
         return -1;
     *m = (struct mma){.m = s->m,
                       .a = p->types[1],
@@ -62,7 +61,8 @@ static int read_mma(const struct ptx_insn *p, struct mma *m)
                       .c = p->types[3],
                       .d = p->types[0],
                       .saturate = ptx_has(p, PTX_MOD_SATFINITE) != 0,
-                      .is_and = p->sub == PTX_SUB_AND};
+                      .is_and = p->sub == PTX_SUB_AND,
+                      .round = p->round};
     if (!is_multiplicand(m->a) || !is_multiplicand(m->b))
         return -1;
     each = 4 * mma_per_register(m->a);
@@ -88,6 +88,10 @@ void emit_mma(struct emit *e, const struct graph_insn *insn)
     }
     if (read_mma(p, &m)) {
         emit_refuse(e, p, NULL);
+        return;
+    }
+    if (!mma_can_round(e, &m)) {
+        emit_refuse(e, p, "directed rounding of f64 needs AVX-512");
         return;
     }
     if (matrix_put(e, insn, 1, m.q * m.m / 8, bits_of(m.a), MATRIX_A) ||

@@ -13,10 +13,11 @@ struct mma {
     unsigned q; /* registers of B; A has m / 8 times as many. Each holds
                  * 4 columns, and in each a few values of k */
     enum ptx_type a, b;
-    enum ptx_type c, d; /* f32, f16, s32, f64 */
-    int saturate;       /* s32: .satfinite */
-    int is_and;         /* b1: .and, else .xor */
-    int small_blocks; /* sums in blocks of 4 k (mma_sum.c) */
+    enum ptx_type c, d;   /* f32, f16, s32, f64 */
+    int saturate;         /* s32: .satfinite */
+    int is_and;           /* b1: .and, else .xor */
+    int small_blocks;     /* sums in blocks of 4 k (mma_sum.c) */
+    enum ptx_round round; /* f64 */
 };
 
 /* Values that share a register. */
@@ -29,6 +30,8 @@ LLVMValueRef mma_part(struct emit *e, LLVMValueRef v, enum ptx_type t,
 /* T: of what mma_part makes, and of sums: f32 for f16. */
 LLVMTypeRef mma_part_type(struct emit *e, enum ptx_type t);
 LLVMTypeRef mma_acc_type(struct emit *e, enum ptx_type acc);
+/* Whether the processor can round as it asks. */
+int mma_can_round(const struct emit *e, const struct mma *m);
 /* acc + a * b for vectors of parts. */
 LLVMValueRef mma_step(struct emit *e, const struct mma *m, LLVMValueRef a,
                       LLVMValueRef b, LLVMValueRef acc);

@@ -138,6 +138,12 @@ static LLVMValueRef multiply_pairs(struct lower *l, LLVMValueRef a,
     return lower_intrinsic(l, name, NULL, 0, args, 2);
 }
 
+int mma_can_round(const struct emit *e, const struct mma *m)
+{
+    return m->round == PTX_ROUND_NONE || m->round == PTX_ROUND_RN ||
+           (m->a == PTX_F64 && e->l.has_avx512);
+}
+
 LLVMValueRef mma_step(struct emit *e, const struct mma *m, LLVMValueRef a,
                       LLVMValueRef b, LLVMValueRef acc)
 {
@@ -149,5 +155,6 @@ LLVMValueRef mma_step(struct emit *e, const struct mma *m, LLVMValueRef a,
         a = m->is_and ? i_and(l, a, b) : i_xor(l, a, b);
         return i_add(l, acc, lower_call1(l, "llvm.ctpop", a));
     }
-    return lower_fma(l, a, b, acc);
+    return lower_arith(&(struct lower_op){.l = l, .type = PTX_F64}, LOWER_FMA,
+                       m->round, a, b, acc);
 }

@@ -167,6 +167,18 @@ static LLVMValueRef scale_of(struct emit *e, const struct product *p,
     return cast_(&e->l, bits, LLVMTypeOf(power));
 }
 
+/* A whole number of 33 bits times a power of two that is no f32 subnormal, as
+ * f32, cut: what f32 has no place for is taken away first. */
+static LLVMValueRef cut_small(struct emit *e, LLVMValueRef x,
+                              LLVMTypeRef single)
+{
+    LLVMValueRef bits = lower_as_int(&e->l, x);
+
+    bits = i_and(&e->l, bits, k_int(bits, ~(uint64_t)0x1fffffff));
+    return LLVMBuildFPTrunc(e->l.b, cast_(&e->l, bits, LLVMTypeOf(x)), single,
+                            "");
+}
+
 /* f64 to f32, cut; beyond f32's range it is infinite, and zero has no sign. */
 static LLVMValueRef cut(struct emit *e, LLVMValueRef x)
 {
@@ -196,15 +208,18 @@ static LLVMValueRef from_multiples(struct emit *e, const struct product *p,
 
     if (count > 1)
         x = f_add(l, x, LLVMBuildSIToFP(l->b, sum[1], f64, ""));
-    unit = is_wide(p) ? power : LLVMBuildFPExt(l->b, power, f64, "");
-    x = f_mul(l, x, f_mul(l, unit, k_real(unit, 0x1p-25)));
+    /* of f32 too small for this nothing is taken below */
+    unit = f_mul(l, power, k_real(power, 0x1p-25));
+    if (!is_wide(p))
+        unit = LLVMBuildFPExt(l->b, unit, f64, "");
+    x = f_mul(l, x, unit);
     if (p->m->d == PTX_F16) { /* rounded once more: nothing may be lost */
         r = lower_double_to_odd_float(l, x);
         return select_(l, is_infinite(e, before), before, r);
     }
-    r = select_(l, is_infinite(e, before), before, cut(e, x));
     if (is_wide(p))
-        return r;
+        return select_(l, is_infinite(e, before), before, cut(e, x));
+    r = cut_small(e, x, LLVMTypeOf(before));
     /* So small a number has nothing beside it. */
     return select_(l, f_cmp(l, LLVMRealOLT, power, k_real(power, 0x1p-100)),
                    select_(l, f_cmp(l, LLVMRealOEQ, before, k_real(r, 0)),

@@ -343,10 +343,15 @@ static void multiply(struct emit *e, const struct graph_insn *insn,
                     .saturate =
                         ptx_has(p, PTX_MOD_SATFINITE) && p->types[0] == PTX_S32,
                     .is_and = p->sub == PTX_SUB_AND,
-                    .small_blocks = all_named && p->types[1] == PTX_TF32};
+                    .small_blocks = all_named && p->types[1] == PTX_TF32,
+                    .round = p->round};
     struct fragment a, b, c, d;
     struct matrix_fn fn;
 
+    if (!mma_can_round(e, &m)) {
+        emit_refuse(e, p, "directed rounding of f64 needs AVX-512");
+        return;
+    }
     open_fragment(&a, SIDE_A, m.a, s, 0);
     open_fragment(&b, SIDE_B, m.b, s, 0);
     open_fragment(&c, SIDE_C, m.c, s, 0);
@@ -378,8 +383,7 @@ void emit_wmma(struct emit *e, const struct graph_insn *insn)
     const struct shape *s = shape_of(p);
     int is_mma = ptx_has(p, PTX_MOD_MMA);
 
-    if (!s || !p->type_count || (is_mma && p->operand_count != 4) ||
-        (p->round != PTX_ROUND_NONE && p->round != PTX_ROUND_RN)) {
+    if (!s || !p->type_count || (is_mma && p->operand_count != 4)) {
         emit_refuse(e, p, NULL);
         return;
     }
