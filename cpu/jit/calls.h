@@ -54,6 +54,15 @@ struct call_service {
 };
 const struct call_service *call_service_find(const char *name);
 
+/* alloca.c: before calls are expanded, let functions free what they take; and
+ * then, where a body has any, make ordinary instructions of it. */
+enum kiln_status alloca_functions(struct arena *arena, struct ptx_module *m,
+                                  struct kiln_error *err);
+int alloca_any(const struct ptx_func *f);
+enum kiln_status alloca_expand(struct arena *arena, const struct ptx_func *f,
+                               const struct ptx_func **out,
+                               struct kiln_error *err);
+
 /* Whether the kernel has to be expanded at all. */
 int calls_any(const struct ptx_func *f);
 /* *out: the kernel without calls, in the arena; it borrows from `f`. */

@@ -206,6 +206,8 @@ static enum kiln_status lay_out(struct job *j, struct kiln_error *err)
     j->infos = arena_array(&j->arena, j->ptx->func_count, sizeof *j->infos);
     if (!st && j->ptx->func_count && (!j->kernels || !j->infos))
         st = kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    if (!st)
+        st = alloca_functions(&j->arena, j->ptx, err);
     for (size_t i = 0; !st && i < j->ptx->func_count; i++) {
         const struct ptx_func *f = j->ptx->funcs[i];
 
@@ -213,6 +215,8 @@ static enum kiln_status lay_out(struct job *j, struct kiln_error *err)
             continue;
         if (calls_any(f))
             st = calls_expand(&j->arena, j->ptx, f, &f, err);
+        if (!st && alloca_any(f))
+            st = alloca_expand(&j->arena, f, &f, err);
         if (!st)
             st = layout_kernel(&j->layout, f, &j->kernels[j->kernel_count++],
                                err);
