@@ -2,8 +2,8 @@
  *
  * Whether text is fit for an assembler that runs inside this process: it
  * ends where it should, what is opened is closed, nothing in it is binary,
- * and no number makes the assembler take all memory. What the instructions
- * say is the assembler's matter.
+ * and no number makes the assembler divide by zero or take all memory. What
+ * the instructions say is the assembler's matter.
  */
 #include "image/ptx_header.h"
 
@@ -13,10 +13,17 @@
 enum { DEPTH_MAX = 256 };
 
 /* NVIDIA's assembler takes 8 bytes for each register of `%r<N>`, used or not,
- * and the bytes of each array that has an initialiser: it ended a process at
- * `%rd<4294967295>`. Compilers' texts stay a hundredfold under these. */
+ * the bytes of each array that is constant, four times those of one that has
+ * an initialiser, and those of an alignment: it ended a process at
+ * `%rd<4294967295>`. Its time goes with the square of an array's dimensions.
+ * Compilers' texts stay a hundredfold under these. */
 static const uint64_t registers_max = UINT64_C(1) << 26;
-static const uint64_t elements_max = UINT64_C(1) << 30;
+static const uint64_t elements_max = UINT64_C(1) << 26;
+static const uint64_t alignment_max = UINT64_C(1) << 20;
+enum { DIMENSIONS_MAX = 64 };
+/* `.maxntid` and `.reqntid`: it rounds the product up to warps in 32 bits and
+ * divides by them, by 0 from 4294967265 on. No device runs more than 1024. */
+static const uint64_t threads_max = UINT64_C(1) << 20;
 
 struct text {
     const unsigned char *at;
@@ -26,6 +33,8 @@ struct text {
     unsigned char open[DEPTH_MAX];
     uint64_t registers; /* in all ranges so far */
     uint64_t elements;  /* of the array that was just declared, or 0 */
+    unsigned dimensions;
+    int constant; /* in a declaration of .const */
 };
 
 static enum kiln_status comment(struct text *t, struct kiln_error *err)
@@ -62,11 +71,32 @@ static enum kiln_status quoted(struct text *t, struct kiln_error *err)
                      t->line);
 }
 
+/* Behind a comment that starts at `at`. */
+static const unsigned char *behind_comment(const unsigned char *at,
+                                           const unsigned char *end)
+{
+    int line = at[1] == '/';
+
+    for (at += 2; at < end; at++) {
+        if (line && *at == '\n')
+            return at + 1;
+        if (!line && end - at > 1 && at[0] == '*' && at[1] == '/')
+            return at + 2;
+    }
+    return end;
+}
+
 static const unsigned char *spaces(const unsigned char *at,
                                    const unsigned char *end)
 {
-    while (at < end && (*at == ' ' || (*at >= '\t' && *at <= '\r')))
-        at++;
+    while (at < end) {
+        if (*at == ' ' || (*at >= '\t' && *at <= '\r'))
+            at++;
+        else if (*at == '/' && end - at > 1 && (at[1] == '/' || at[1] == '*'))
+            at = behind_comment(at, end);
+        else
+            break;
+    }
     return at;
 }
 
@@ -83,15 +113,13 @@ static unsigned digit(unsigned char c)
     return c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10 : 16;
 }
 
-/* The integer behind the bracket at `at`, where nothing but the bracket
- * `close` follows it; else 0. */
-static uint64_t enclosed(const unsigned char *at, const unsigned char *end,
-                         unsigned char close)
+/* The integer at *at, past spaces, or 0; *at goes behind it and spaces. */
+static uint64_t integer(const unsigned char **from, const unsigned char *end)
 {
+    const unsigned char *at = spaces(*from, end);
     unsigned base = 10;
     uint64_t value = 0;
 
-    at = spaces(at + 1, end);
     if (at < end && *at == '0') {
         base = 8;
         if (end - at > 1 && (at[1] | 0x20) == 'x')
@@ -105,7 +133,19 @@ static uint64_t enclosed(const unsigned char *at, const unsigned char *end,
                                                  : value * base + digit(*at);
     if (at < end && (*at | 0x20) == 'u')
         at++;
-    at = spaces(at, end);
+    *from = spaces(at, end);
+    return value;
+}
+
+/* The integer behind the bracket at `at`, where nothing but the bracket
+ * `close` follows it; else 0. */
+static uint64_t enclosed(const unsigned char *at, const unsigned char *end,
+                         unsigned char close)
+{
+    uint64_t value;
+
+    at++;
+    value = integer(&at, end);
     return at < end && *at == close ? value : 0;
 }
 
@@ -125,17 +165,96 @@ static enum kiln_status range(struct text *t, struct kiln_error *err)
     return KILN_OK;
 }
 
-/* `x[N][M] =`: the sizes multiply until something else comes. */
-static enum kiln_status initialiser(struct text *t, struct kiln_error *err)
+/* `x[N][M]`: the sizes multiply until something else comes. */
+static enum kiln_status array(struct text *t, const char *what,
+                              struct kiln_error *err)
 {
-    t->at++;
     if (t->elements > elements_max)
         return kiln_fail(err, KILN_E_PTX,
-                         "PTX: line %u: an initialised array of %llu "
-                         "elements, at most %llu taken",
-                         t->line, (unsigned long long)t->elements,
+                         "PTX: line %u: %s array of %llu elements, at most "
+                         "%llu taken",
+                         t->line, what, (unsigned long long)t->elements,
                          (unsigned long long)elements_max);
+    if (t->dimensions > DIMENSIONS_MAX)
+        return kiln_fail(err, KILN_E_PTX,
+                         "PTX: line %u: an array of more than %d dimensions, "
+                         "so many are not taken",
+                         t->line, DIMENSIONS_MAX);
+    return KILN_OK;
+}
+
+static void declared(struct text *t)
+{
     t->elements = 0;
+    t->dimensions = 0;
+}
+
+static enum kiln_status initialiser(struct text *t, struct kiln_error *err)
+{
+    enum kiln_status st = array(t, "an initialised", err);
+
+    t->at++;
+    declared(t);
+    return st;
+}
+
+static enum kiln_status threads(struct text *t, const char *name,
+                                struct kiln_error *err)
+{
+    const unsigned char *at = t->at;
+    uint64_t product = 1;
+
+    for (int i = 0; i < 3; i++) {
+        product = multiply(product, integer(&at, t->end));
+        if (at == t->end || *at != ',')
+            break;
+        at++;
+    }
+    if (product > threads_max)
+        return kiln_fail(err, KILN_E_PTX,
+                         "PTX: line %u: %s of %llu threads, at most %llu "
+                         "taken",
+                         t->line, name, (unsigned long long)product,
+                         (unsigned long long)threads_max);
+    return KILN_OK;
+}
+
+static int word_is(const struct text *t, const char *word)
+{
+    size_t n = strlen(word);
+    const unsigned char *behind = t->at + n;
+
+    return (size_t)(t->end - t->at) > n && !memcmp(t->at, word, n) &&
+           (*behind <= ' ' || (*behind == '/' && t->end - behind > 1));
+}
+
+/* Those whose number counts. */
+static enum kiln_status directive(struct text *t, struct kiln_error *err)
+{
+    static const char *const words[] = {".maxntid", ".reqntid", ".align"};
+    const unsigned char *at;
+    uint64_t bytes;
+    size_t i = 0;
+
+    if (word_is(t, ".const"))
+        t->constant = 1;
+    while (i < sizeof words / sizeof *words && !word_is(t, words[i]))
+        i++;
+    if (i == sizeof words / sizeof *words) {
+        t->at++;
+        return KILN_OK;
+    }
+    t->at += strlen(words[i]);
+    if (i < 2)
+        return threads(t, words[i], err);
+    at = t->at;
+    bytes = integer(&at, t->end);
+    if (bytes > alignment_max)
+        return kiln_fail(err, KILN_E_PTX,
+                         "PTX: line %u: an alignment of %llu bytes, at most "
+                         "%llu taken",
+                         t->line, (unsigned long long)bytes,
+                         (unsigned long long)alignment_max);
     return KILN_OK;
 }
 
@@ -150,10 +269,14 @@ static enum kiln_status bracket(struct text *t, struct kiln_error *err)
                              "PTX: line %u: nested more than %d deep", t->line,
                              DEPTH_MAX);
         t->open[t->depth++] = c;
-        if (c == '[')
-            t->elements = multiply(t->elements ? t->elements : 1,
-                                   enclosed(t->at - 1, t->end, ']'));
-        return KILN_OK;
+        if (c != '[')
+            return KILN_OK;
+        t->elements = multiply(t->elements ? t->elements : 1,
+                               enclosed(t->at - 1, t->end, ']'));
+        t->dimensions++;
+        return t->constant || t->dimensions > DIMENSIONS_MAX
+                   ? array(t, "a constant", err)
+                   : KILN_OK;
     }
     if (!t->depth || t->open[t->depth - 1] != opening)
         return kiln_fail(err, KILN_E_PTX, "PTX: line %u: '%c' closes nothing",
@@ -166,7 +289,9 @@ static enum kiln_status bracket(struct text *t, struct kiln_error *err)
 static void skip(struct text *t)
 {
     if (*t->at == ';' || *t->at == ',')
-        t->elements = 0;
+        declared(t);
+    if (*t->at == ';')
+        t->constant = 0;
     t->line += *t->at == '\n';
     t->at++;
 }
@@ -190,6 +315,8 @@ enum kiln_status ptx_text_check(const void *text, size_t size,
             st = bracket(&t, err);
         } else if (c == '<') {
             st = range(&t, err);
+        } else if (c == '.') {
+            st = directive(&t, err);
         } else if (c == '=') {
             st = initialiser(&t, err);
         } else if ((c < ' ' && (c < '\t' || c > '\r')) || c >= 127) {

@@ -70,6 +70,14 @@ static const char *const words[] = {
     "@",
     "#line 1",
     ".alias a, b;",
+    /* Numbers that end an assembler. */
+    ".reg .b64 %rd<4294967295>;",
+    ".maxntid 4294967295",
+    ".reqntid 65535, 65537, 1",
+    ".align 1073741824",
+    ".const .b8 c[4294967295];",
+    ".global .b8 g[2147483648] = {1};",
+    ".global .b8 g[1][1][1][1][1][1][1][1];",
     ".weak",
 };
 
@@ -130,7 +138,10 @@ static size_t number(char *text, size_t size, size_t room, uint64_t *state)
                                          "255",
                                          "65536",
                                          "2147483648",
+                                         "1073741824",
+                                         "4294967265",
                                          "4294967295",
+                                         "0xffffffffU",
                                          "4294967296",
                                          "9223372036854775807",
                                          "18446744073709551615",

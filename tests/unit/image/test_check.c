@@ -59,7 +59,7 @@ static void what_is_open_or_binary_is_refused_with_its_line(void **state)
     assert_int_equal(ptx_text_check(deep + 100, 400, NULL), KILN_OK);
 }
 
-static void numbers_that_would_take_all_memory_are_refused(void **state)
+static void numbers_that_would_end_an_assembler_are_refused(void **state)
 {
     static const char *const bad[] = {
         ".reg .b64 %rd<4294967295>;",
@@ -71,15 +71,35 @@ static void numbers_that_would_take_all_memory_are_refused(void **state)
         ".reg .b32 %r<60000000>;\n.reg .b32 %q<60000000>;",
         ".global .b8 x[68719476736] = {1};",
         ".global .b8 x[65536] [ 65536 ][2]={1};",
+        ".const .align 4 .b8 x[4294967295];",
+        ".const .b8 x[4], y[1024][131072];",
+        ".global .align 1073741824 .b8 x[4];",
+        ".entry k(.param .align\n0x40000000 .b8 x[4])",
+        ".maxntid 4294967295",
+        ".reqntid 4294967265 {",
+        ".maxntid 65535, 65537",
+        ".reqntid 1024\t,1024 , 1024\n{",
+        ".align /* */ 1073741824",
+        ".maxntid// more\n4294967295",
+        ".maxntid 65535, /**/ 65537",
+        ".reg .b32 %r</* many */ 4294967295 // of them\n>;",
     };
     static const char *const good[] = {
         ".reg .b64 %rd<60000000>;",
         ".global .b8 x[68719476736];\n.global .b8 y = 1;",
         ".global .b8 x[68719476736], y = 1;",
-        ".global .b8 x[65536][16384] = {1};",
+        ".global .b8 x[65536][1024] = {1};",
+        ".const .b8 x[67108864];\n.global .b8 y[67108865];",
+        ".shared .align 1048576 .b8 x[4];",
+        ".maxntid 1024, 1024, 1",
+        ".reqntid 0 .maxntid 1048576",
+        ".maxntid 32/2 .aligned 4294967295 .constant",
+        ".maxntid",
+        ".align ",
         "x < 99999999999 + 1",
         "ld [68719476736], [ 8 ];\nx = 1;",
     };
+    char many[65 * 3];
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -89,6 +109,10 @@ static void numbers_that_would_take_all_memory_are_refused(void **state)
                          KILN_E_PTX);
         assert_non_null(strstr(err.text, "taken"));
     }
+    for (size_t i = 0; i < sizeof many; i++)
+        many[i] = "[1]"[i % 3];
+    assert_int_equal(ptx_text_check(many, 64 * 3, NULL), KILN_OK);
+    assert_int_equal(ptx_text_check(many, sizeof many, NULL), KILN_E_PTX);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(ptx_text_check(good[i], strlen(good[i]), NULL),
                          KILN_OK);
@@ -99,7 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sound_text_passes),
         cmocka_unit_test(what_is_open_or_binary_is_refused_with_its_line),
-        cmocka_unit_test(numbers_that_would_take_all_memory_are_refused),
+        cmocka_unit_test(numbers_that_would_end_an_assembler_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
