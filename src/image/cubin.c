@@ -44,7 +44,7 @@ struct reading {
     size_t variable_count;
     uint32_t sm;
     uint32_t abi;
-    uint64_t globals; /* bytes of the sections of global variables */
+    uint64_t globals; /* bytes of the global variables */
     uint64_t budget;  /* bytes that may still be gone through */
     uint64_t names;   /* bytes of names that may still be handed out */
 };
@@ -162,6 +162,15 @@ static int is_variable(const struct reading *r, const Elf64_Sym *s,
             !strncmp(section->name, ".nv.constant3", 13));
 }
 
+/* NVIDIA's driver goes by the symbols: a section's own size counts neither
+ * when it is larger, nor when a toolkit kept its lower 32 bits alone. */
+static void count_global(struct reading *r, const struct cubin_variable *v)
+{
+    if (!v->constant)
+        r->globals = v->size > UINT64_MAX - r->globals ? UINT64_MAX
+                                                       : r->globals + v->size;
+}
+
 /* Kernels and variables by the symbol table. */
 static enum kiln_status read_symbols(struct reading *r, struct kiln_error *err)
 {
@@ -212,6 +221,7 @@ static enum kiln_status read_symbols(struct reading *r, struct kiln_error *err)
                 .name = elf_view_string(&names, s.st_name),
                 .size = s.st_size,
                 .constant = !strncmp(section.name, ".nv.constant3", 13)};
+            count_global(r, &r->variables[r->variable_count]);
             st = give_name(r, r->variables[r->variable_count++].name, err);
         }
         if (st)
@@ -454,8 +464,6 @@ static enum kiln_status read_sections(struct reading *r, struct kiln_error *err)
         }
         if (st)
             return st;
-        if (after(s.name, ".nv.global") && s.size < UINT64_MAX - r->globals)
-            r->globals += s.size;
         if (!strcmp(s.name, ".nv.info")) {
             read_common_info(r, &s);
         } else if ((name = after(s.name, ".nv.info."))) {

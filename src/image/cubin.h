@@ -48,7 +48,7 @@ struct cubin {
     size_t kernel_count;
     const struct cubin_variable *variables;
     size_t variable_count;
-    uint64_t global_bytes; /* of its sections for global variables */
+    uint64_t global_bytes; /* of its global variables, by their symbols */
 };
 
 /* Only the ELF header: sm, variant (ABI 7), abi, relocatable. */

@@ -139,8 +139,10 @@ void walk_explain(const struct walk_query *q, const struct walk_image *image,
         break;
     case WALK_KIND:
         snprintf(text, size, "%s",
-                 image->kind == WALK_LTO ? "LTO IR must be linked first"
-                                         : "an entry of unknown kind");
+                 image->kind != WALK_LTO ? "an entry of unknown kind"
+                 : image->defect != WALK_SOUND
+                     ? "labelled as LTO IR, which it is not"
+                     : "LTO IR must be linked first");
         break;
     case WALK_DAMAGED:
         snprintf(text, size, "damaged: %s",

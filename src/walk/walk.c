@@ -95,7 +95,16 @@ static int telling(enum walk_reason reason)
     }
 }
 
-/* Policy driver stays with NVIDIA's one answer. */
+/* NVIDIA's driver looks at LTO IR when there is nothing else, and then takes
+ * what is none for no image at all. */
+static int false_lto(const struct walk_query *q, const struct walk_image *image)
+{
+    return image->kind == WALK_LTO && image->defect != WALK_SOUND &&
+           image->sm <= q->target;
+}
+
+/* Policy driver stays with NVIDIA's one answer, which LTO IR that is none
+ * changes. */
 static enum kiln_status status_of(const struct walk_query *q,
                                   enum walk_reason reason)
 {
@@ -134,6 +143,12 @@ static void none(const struct walk_query *q, const struct walk_image *images,
         if (telling(verdicts[i].reason) > telling(verdicts[best].reason))
             best = i;
     result->status = status_of(q, verdicts[best].reason);
+    for (size_t i = 0; !q->best && i < count; i++)
+        if (false_lto(q, &images[i])) {
+            result->status = KILN_E_IMAGE;
+            best = i;
+            break;
+        }
     walk_describe(&images[best], what, sizeof what);
     if (count == 1)
         snprintf(result->text, sizeof result->text, "%s: %s", what,

@@ -32,6 +32,7 @@ enum walk_defect {
     WALK_SOUND,
     WALK_NOT_ELF,     /* a cubin entry that is no cubin, or is damaged */
     WALK_NOT_PTX,     /* a PTX entry without .version and .target */
+    WALK_NOT_LTO,     /* an LTO IR entry that is none */
     WALK_NOT_UNPACKED /* the payload does not decompress */
 };
 

@@ -114,6 +114,7 @@ static void set_switches(const char *switches)
         int environment;
     } known[] = {{"force", "CUDA_FORCE_PTX_JIT", 1},
                  {"disable", "CUDA_DISABLE_PTX_JIT", 1},
+                 {"loading", "CUDA_MODULE_LOADING", 1},
                  {"target", "target", 0},
                  {"maxreg", "max-registers", 0},
                  {"opt", "opt-level", 0},

@@ -87,6 +87,8 @@ static void set_switches(const struct row *row, struct options *o)
             setenv("CUDA_FORCE_PTX_JIT", value, 1);
         else if (!strcmp(w, "disable"))
             setenv("CUDA_DISABLE_PTX_JIT", value, 1);
+        else if (!strcmp(w, "loading"))
+            setenv("CUDA_MODULE_LOADING", value, 1);
         else if (!strcmp(w, "target"))
             option(o, JIT_TARGET, value);
         else if (!strcmp(w, "maxreg"))

@@ -9,8 +9,11 @@
  * | of policy best | what each image returns. Words of a row are explained in
  * tests/unit/walk/nvidia-sm90.txt; besides: ,lz4 ,zstd compress, ,shared=N
  * ,const=N ,undefvar are PTX that uses this much or an undefined variable,
- * ,gib=N is a global variable of that many GiB (elf:g90, PTX), lto:90 an entry
- * of LTO IR. { } { } are containers one behind the other. Switches: README.
+ * ,gib=N is a global variable of that many GiB in PTX, and in a cubin (elf:g90)
+ * the size of its section alone; ,gibsym=N that of its symbol, ,gibseg=N of its
+ * segment, ,giball=N of all three; PTX ,uses reads it, and so does elf:h90.
+ * lto:90 is an entry labelled as LTO IR; ,nvvm with its magic, ,real with what
+ * nvcc makes. { } { } are containers one behind the other. Switches: README.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -79,6 +82,7 @@ static void ptx_text(struct image *image, const char *token, const char *target,
     long shared = number(token, "shared"), constant = number(token, "const");
     int undef = modifier(token, "undef") != NULL;
     int undefvar = modifier(token, "undefvar") != NULL;
+    int uses = modifier(token, "uses") != NULL;
     int bad = modifier(token, "bad") != NULL;
     long gib = number(token, "gib");
 
@@ -106,6 +110,8 @@ static void ptx_text(struct image *image, const char *token, const char *target,
         buffer_text(b, "call.uni f0;\n");
     if (undefvar)
         buffer_text(b, "ld.global.u32 %r2, [g0];\nadd.u32 %r1, %r1, %r2;\n");
+    if (uses)
+        buffer_text(b, "ld.global.u32 %r2, [g];\nadd.u32 %r1, %r1, %r2;\n");
     if (shared > 0)
         buffer_text(b, "st.shared.u32 [s], %r1;\nld.shared.u32 %r1, [s];\n");
     if (constant > 0)
@@ -116,35 +122,96 @@ static void ptx_text(struct image *image, const char *token, const char *target,
     image->global_bytes = gib > 0 ? (uint64_t)gib * GIB : 0;
 }
 
-/* An entry of LTO IR, which no driver looks into. */
-static void read_lto(struct image *image, const char *token)
+/* An entry labelled as LTO IR. */
+static void read_lto(struct image *image, const char *token, const char *units)
 {
+    char path[4096];
+    struct kiln_error err;
+
     image->item.kind = FATBIN_LTO;
     image->item.major = 1;
     image->item.sm = (uint32_t)atoi(token + 4);
+    if (modifier(token, "real")) {
+        image->item.minor = 65;
+        image->item.options = "-ftz=0 -prec_div=1 -prec_sqrt=1 -fmad=1 ";
+        snprintf(path, sizeof path, "%s/lto90.nvvm", units);
+        if (file_read(path, 0, &image->bytes, &err))
+            die(path, err.text);
+        return;
+    }
+    if (modifier(token, "nvvm"))
+        buffer_text(&image->bytes, "\xed\x43\x4e\x7f");
     buffer_text(&image->bytes, "LTO IR would stand here, were it linked.");
 }
 
-/* The section of global variables, and the first symbol in it, of another
- * size. */
-static void grow_globals(struct buffer *b, uint64_t size)
+enum { GROW_SECTION = 1, GROW_SYMBOL = 2, GROW_SEGMENT = 4 };
+
+/* The one variable of 4096 bytes, of another size. */
+static void grow_globals(struct buffer *b, int what, uint64_t size)
 {
     Elf64_Ehdr h;
     Elf64_Shdr s;
+    Elf64_Sym symbol;
+    Elf64_Phdr p;
+    int grown = 0;
 
     memcpy(&h, b->bytes, sizeof h);
     for (unsigned i = 0; i < h.e_shnum; i++) {
         unsigned char *at = b->bytes + h.e_shoff + i * sizeof s;
 
         memcpy(&s, at, sizeof s);
-        if (s.sh_type == SHT_NOBITS && s.sh_flags == (SHF_ALLOC | SHF_WRITE) &&
-            s.sh_size >= 4096) {
+        for (uint64_t k = 0;
+             s.sh_type == SHT_SYMTAB && (k + 1) * sizeof symbol <= s.sh_size;
+             k++) {
+            unsigned char *entry = b->bytes + s.sh_offset + k * sizeof symbol;
+
+            memcpy(&symbol, entry, sizeof symbol);
+            if (what & GROW_SYMBOL && symbol.st_size == 4096) {
+                symbol.st_size = size;
+                memcpy(entry, &symbol, sizeof symbol);
+                grown |= GROW_SYMBOL;
+            }
+        }
+        if (what & GROW_SECTION && s.sh_type == SHT_NOBITS &&
+            s.sh_size == 4096) {
             s.sh_size = size;
             memcpy(at, &s, sizeof s);
-            return;
+            grown |= GROW_SECTION;
         }
     }
-    die("gib", "the cubin has no global variables");
+    for (unsigned i = 0; i < h.e_phnum; i++) {
+        unsigned char *at = b->bytes + h.e_phoff + i * sizeof p;
+
+        memcpy(&p, at, sizeof p);
+        if (what & GROW_SEGMENT && p.p_memsz == 4096) {
+            p.p_memsz = size;
+            memcpy(at, &p, sizeof p);
+            grown |= GROW_SEGMENT;
+        }
+    }
+    if (grown != what)
+        die("gib", "the cubin has no global variables");
+}
+
+static void grow(struct image *image, const char *token)
+{
+    static const struct {
+        const char *word;
+        int what;
+    } words[] = {{"gib", GROW_SECTION},
+                 {"gibsym", GROW_SYMBOL},
+                 {"gibseg", GROW_SEGMENT},
+                 {"giball", GROW_SECTION | GROW_SYMBOL | GROW_SEGMENT}};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        long n = number(token, words[i].word);
+
+        if (n <= 0)
+            continue;
+        grow_globals(&image->bytes, words[i].what, (uint64_t)n * GIB);
+        if (words[i].what & GROW_SYMBOL)
+            image->global_bytes = (uint64_t)n * GIB;
+    }
 }
 
 static void read_ptx(struct image *image, const char *token)
@@ -187,9 +254,16 @@ static void read_elf(struct image *image, const char *token, const char *units)
                     : *name == 'r'               ? 3000
                     : *name == 'm'               ? 4000
                     : *name == 'g'               ? 5000
+                    : *name == 'h'               ? 6000
+                    : *name == 'i'               ? 7000
+                    : *name == 'j'               ? 8000
+                    : *name == 'w'               ? 9000
                     : image->item.variant == 'f' ? 1600
                                                  : 1000) +
                    (image->item.variant == 'a' ? 500 : 0);
+    image->global_bytes = *name == 'i' || *name == 'j' ? 2 * GIB
+                          : *name == 'w'               ? 512 * GIB
+                                                       : 0;
 }
 
 static void read_image(struct row *row, const char *token, const char *units)
@@ -205,14 +279,11 @@ static void read_image(struct row *row, const char *token, const char *units)
     if (!strncmp(token, "ptx:", 4))
         read_ptx(image, token);
     else if (!strncmp(token, "lto:", 4))
-        read_lto(image, token);
+        read_lto(image, token, units);
     else
         read_elf(image, token, units);
-    n = number(token, "gib");
-    if (n > 0 && image->item.kind == FATBIN_ELF) {
-        image->global_bytes = (uint64_t)n * GIB;
-        grow_globals(&image->bytes, image->global_bytes);
-    }
+    if (image->item.kind == FATBIN_ELF)
+        grow(image, token);
     n = number(token, "trunc");
     if (n >= 0 && (size_t)n < image->bytes.size) {
         image->bytes.size = (size_t)n;
@@ -326,16 +397,10 @@ static void read_switches(struct row *row)
 /* What a driver says of the image that it took, or 0. */
 static int fails(const struct row *row, const struct image *image)
 {
-    uint64_t bytes = image->global_bytes;
-
     if (image->fails)
         return image->fails;
-    /* NVIDIA's assembler counts the bytes of variables in 32 bits (ptxas of
-     * CUDA 13.0); a cubin says what it says. */
-    if (row->target.kind == KILN_DEVICE_NVIDIA &&
-        image->item.kind == FATBIN_PTX)
-        bytes &= UINT32_MAX;
-    return bytes > (row->filled ? GIB : row->target.memory) ? 2 : 0;
+    return image->global_bytes > (row->filled ? GIB : row->target.memory) ? 2
+                                                                          : 0;
 }
 
 /* "#2", the second image runs, or the CUresult. */

@@ -123,6 +123,40 @@ def large(r):
         [elf(r, LOW + OWN) for _ in range(r.randint(0, 1))]
 
 
+def lto_alone(r):
+    """LTO IR, real or not, beside what is of no use here."""
+    t = ["lto:%s%s" % (r.choice(["50", "75", "80", "90", "90", "100"]),
+                       r.choice(["", "", ",real", ",nvvm"]))]
+    t += [elf(r, LOW + HIGH) for _ in range(r.randint(0, 2))]
+    t += [ptx(r, PTX_HIGH) for _ in range(r.randint(0, 1))]
+    if r.random() < 0.25:
+        t += ["lto:%s" % r.choice(["80", "90", "100"])]
+    return t, r.choice(["-", "-", "-", "-", "force=1", "disable=1", "lib=1",
+                        "target=80", "loading=EAGER"])
+
+
+def variables(r):
+    """Variables of every size, read or not."""
+    grown = [n + "," + w + "=%d" for n in ("elf:g90", "elf:h90")
+             for w in ("gib", "gibsym", "gibseg", "giball")]
+    uses = r.choice(["", ",uses"])
+    full = r.random() < 0.3
+    t = [r.choice([r.choice(grown) % (r.choice([1, 2, 3]) if full
+                                      else r.choice([300, 512, 1000])),
+                   "elf:i90", "elf:j90", "elf:w90",
+                   ptx(r, PTX[4:], "8.5") + ",gib=%d%s" % (
+                       r.choice([2, 3, 6]) if full else r.choice([1, 2, 400]),
+                       uses)])]
+    t += [ptx(r) for _ in range(r.randint(0, 2))]
+    t += [elf(r, LOW + OWN) for _ in range(r.randint(0, 1))]
+    s = "fill=1" if full else "-"
+    if r.random() < 0.3:
+        s = "loading=EAGER" if s == "-" else s + " loading=EAGER"
+    elif r.random() < 0.2 and s == "-":
+        s = "lib=1"
+    return t, s
+
+
 def filled(r):
     """A device that is full."""
     t = [r.choice(["elf:g90,gib=2", ptx(r, PTX[4:], "8.5") + ",gib=2"])]
@@ -159,6 +193,8 @@ KINDS = [(mixed, 5), (only_ptx, 5), (too_new, 3), (other_device, 2),
          (retargeted, 2)]
 # From late2.txt on.
 MORE = [(others, 4), (large, 3), (filled, 1), (minors, 3), (by_library, 4)]
+# From late3.txt on (MORE=2).
+LATER = [(lto_alone, 18), (variables, 20), (switched, 8), (others, 4)]
 
 
 def known(paths):
@@ -189,9 +225,10 @@ def main():
     seen = known([KNOWN] + sys.argv[4:])
     r = random.Random(seed)
     more = os.environ.get("MORE")
-    kinds = [k for k, n in KINDS + (MORE if more else []) for _ in range(n)]
+    kinds = [k for k, n in KINDS + (MORE if more else []) +
+             (LATER if more == "2" else []) for _ in range(n)]
     print("# %srows.py %d %d: row | images | switches" %
-          ("MORE=1 " if more else "", seed, count))
+          ("MORE=%s " % more if more else "", seed, count))
     while count:
         made = r.choice(kinds)(r)
         tokens, switches = made if isinstance(made, tuple) else (made, "-")

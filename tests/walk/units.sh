@@ -4,8 +4,10 @@
 # Makes the cubins of units/, each of which returns its own number:
 #     units.sh FOLDER          (needs ptxas of CUDA 13.0)
 # cNN 1000+NN, cNNa 1500+NN, dNN 2000+NN; cNNf 1600+NN; r90 is relocatable;
-# g90 has a global variable; m90 has what a cubin can have: variables of every
-# space that point to each other, functions, printf, limits.
+# g90 has a global variable, which h90 reads; j90 and i90 the same with one of
+# 2 GiB, w90 (like g90) with one of 512 GiB; m90 has what a cubin can have:
+# variables of every space that point to each other, functions, printf, limits.
+# lto90.nvvm is what nvcc makes of a kernel that is to be linked.
 set -eu
 cd "$1"
 ptx() { # target, number
@@ -40,8 +42,21 @@ unit d90 90 2090
 unit d90a 90a 2590
 unit r90 90 3090 -c
 
-ptx 90 5090 | sed '3a .visible .global .align 4 .b8 g[4096];' >unit.ptx
-ptxas -arch=sm_90 unit.ptx -o g90.cubin
+variable() { # name, number, bytes, instruction
+    ptx 90 "$2" | sed "3a .visible .global .align 4 .b8 g[$3];" |
+        sed "s/^    ret;/    ${4:-}ret;/" >unit.ptx
+    ptxas -arch=sm_90 unit.ptx -o "$1.cubin"
+}
+reads='ld.global.u32 %r0, [g]; add.u32 %r1, %r1, %r0; st.global.u32 [%rd2], %r1;'
+variable g90 5090 4096
+variable h90 6090 4096 "$reads"
+variable i90 7090 $((2 << 30)) "$reads"
+variable j90 8090 $((2 << 30))
+variable w90 9090 $((512 << 30))
+echo 'extern "C" __global__ void k(unsigned *p) { *p = 90; }' >unit.cu
+nvcc -fatbin -arch=lto_90 -no-compress unit.cu -o unit.fatbin
+tail -c +137 unit.fatbin >lto90.nvvm # behind its two headers and options
+rm unit.cu unit.fatbin
 cat >unit.ptx <<'P'
 .version 9.0
 .target sm_90
