@@ -34,8 +34,9 @@ grep '#.*predicted\|^# ' "$to/nvidia.txt"
 echo "== through libkiln"
 "$here/walk_best" nvidia "$here/images" || status=1
 echo "== damaged copies through libkiln"
-part=$(((mutants + 7) / 8))
-for seed in 1 2 3 4 5 6 7 8; do
+parts=$((jobs < 16 ? 8 : 16))
+part=$(((mutants + parts - 1) / parts))
+for seed in $(seq $parts); do
     timeout 240 "$here/walk_best" nvidia "$here/images" --mutate "$part" \
         "$seed" >"$to/mutants-$seed.txt" 2>&1 || echo "seed $seed: status $?" \
         >>"$to/mutants-$seed.txt" &
