@@ -47,7 +47,8 @@ struct walk_image {
     char text_variant;
     uint16_t ptx_major;    /* PTX only: .version of the text, or if text_sm */
     uint16_t ptx_minor;    /* is 0 the container's */
-    uint64_t global_bytes; /* of its global variables; 0: not known */
+    uint64_t global_bytes; /* of its global variables; 0: not known. Held
+                              against all memory: what is free is the load's */
     enum walk_defect defect;
     int object_fits;  /* WALK_OBJECT: this CPU and build can run it */
     const char *note; /* why not, for the reason's text; may be NULL */
