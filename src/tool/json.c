@@ -3,16 +3,25 @@
 
 #include <inttypes.h>
 
-static void put_string(FILE *to, const char *text)
+#include "tool/tool.h"
+
+/* What is no UTF-8 is told byte by byte. */
+void json_string(FILE *to, const char *text)
 {
     fputc('"', to);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            fprintf(to, "\\%c", *p);
-        else if (*p < 0x20 || *p >= 0x7f)
-            fprintf(to, "\\u%04x", *p); /* names of symbols are bytes */
+    while (*text) {
+        size_t n = character_bytes(text);
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            fprintf(to, "\\%c", c);
+        else if (c == '\n')
+            fputs("\\n", to);
+        else if (c < ' ' || c == 127 || !n)
+            fprintf(to, "\\u%04x", c);
         else
-            fputc(*p, to);
+            fwrite(text, 1, n, to);
+        text += n ? n : 1;
     }
     fputc('"', to);
 }
@@ -23,7 +32,7 @@ static void name_it(struct json *j, const char *name)
         fputs(", ", j->to);
     j->open = 1;
     if (name) {
-        put_string(j->to, name);
+        json_string(j->to, name);
         fputs(": ", j->to);
     }
 }
@@ -44,7 +53,7 @@ void json_end(struct json *j, char bracket)
 void json_text(struct json *j, const char *name, const char *value)
 {
     name_it(j, name);
-    put_string(j->to, value);
+    json_string(j->to, value);
 }
 
 void json_number(struct json *j, const char *name, uint64_t value)

@@ -14,6 +14,9 @@ struct json {
     int open; /* the innermost object or list has something in it */
 };
 
+/* In quotes, with what JSON wants escaped. */
+void json_string(FILE *to, const char *text);
+
 /* name NULL: in a list. */
 void json_begin(struct json *j, const char *name, char bracket);
 void json_end(struct json *j, char bracket);

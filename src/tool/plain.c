@@ -9,21 +9,32 @@
 
 #include "tool/tool.h"
 
-/* The bytes of a character of two and more that may be shown; 0: none. */
-static size_t shown(const unsigned char *text)
+size_t character_bytes(const char *at)
 {
-    size_t n = *text >= 0xc2 && *text < 0xe0   ? 2
+    const unsigned char *text = (const unsigned char *)at;
+    size_t n = *text < 0x80                    ? 1
+               : *text >= 0xc2 && *text < 0xe0 ? 2
                : *text >= 0xe0 && *text < 0xf0 ? 3
                : *text >= 0xf0 && *text < 0xf5 ? 4
                                                : 0;
 
-    /* U+0080 to U+009F are control characters. */
-    if (*text == 0xc2 && text[1] < 0xa0)
-        return 0;
     for (size_t i = 1; i < n; i++)
         if ((text[i] & 0xc0) != 0x80)
             return 0;
+    /* Surrogates, overlong forms and what is above U+10FFFF. */
+    if ((*text == 0xed && text[1] > 0x9f) ||
+        (*text == 0xe0 && text[1] < 0xa0) ||
+        (*text == 0xf0 && text[1] < 0x90) || (*text == 0xf4 && text[1] > 0x8f))
+        return 0;
     return n;
+}
+
+/* U+0000 to U+001F, U+007F to U+009F. */
+static int is_control(const char *text)
+{
+    unsigned char c = (unsigned char)*text;
+
+    return c < ' ' || c == 127 || (c == 0xc2 && (unsigned char)text[1] < 0xa0);
 }
 
 void put_plain(FILE *to, const char *text)
@@ -34,8 +45,8 @@ void put_plain(FILE *to, const char *text)
 
         while (text[n] >= ' ' && text[n] != 127)
             n++;
-        if (!n)
-            n = shown((const unsigned char *)text);
+        if (!n && !is_control(text))
+            n = character_bytes(text);
         if (n) {
             fwrite(text, 1, n, to);
             text += n;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/json.h"
 #include "tool/run.h"
 
 static const char *cache_name(enum kiln_cache_state state)
@@ -100,26 +101,10 @@ void run_report_table(const struct run *run, FILE *to)
 
 /* ---- JSON ------------------------------------------------------------- */
 
-static void put_string(FILE *to, const char *text)
-{
-    fputc('"', to);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            fprintf(to, "\\%c", *p);
-        else if (*p == '\n')
-            fputs("\\n", to);
-        else if (*p < 0x20)
-            fprintf(to, "\\u%04x", *p);
-        else
-            fputc(*p, to);
-    }
-    fputc('"', to);
-}
-
 static void put_field(FILE *to, const char *name, const char *text)
 {
     fprintf(to, "\"%s\": ", name);
-    put_string(to, text);
+    json_string(to, text);
 }
 
 static void json_device(const struct run *run, FILE *to)
@@ -246,7 +231,7 @@ static void json_outputs(const struct run *run, FILE *to)
                 i ? "," : "", o->argument + 1, a->type->name, a->count,
                 what(a));
         if (a->out == OUT_FILE) {
-            put_string(to, a->out_file);
+            json_string(to, a->out_file);
         } else {
             fputs(a->out == OUT_HEAD ? "[" : "", to);
             put_values(to, o->text);

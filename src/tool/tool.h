@@ -32,6 +32,9 @@ void put_plain(FILE *to, const char *text);
 void print_plain(FILE *to, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The bytes of the character in UTF-8 that begins a string; 0: it is none. */
+size_t character_bytes(const char *text);
+
 /* Closes what was written to path. -1 with errno set when that fails or when
  * `bad` says that something before did: then a file that was begun does not
  * stay. A device, a pipe or what a link names is not ours to remove. */
