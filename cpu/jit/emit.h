@@ -14,7 +14,7 @@
 #include "cpu/jit/layout.h"
 #include "cpu/jit/lower.h"
 
-enum { EMIT_MAX_CHUNKS = 8 };
+enum { EMIT_MAX_CHUNKS = 8, EMIT_MAX_ELEMENTS = 8 };
 
 /* What the code generator knows of the processor. */
 struct emit_target {

@@ -46,7 +46,8 @@ static int open_access(struct emit *e, struct access *a,
                          .count = p->vec ? p->vec : 1,
                          .is_strong = is_strong(p),
                          .type = LLVMIntTypeInContext(e->l.ctx, bits)};
-    if (p->type_count != 1 || bits < 8 || bits > 64 || a->count > 4) {
+    if (p->type_count != 1 || bits < 8 || bits > 64 ||
+        a->count > EMIT_MAX_ELEMENTS) {
         emit_refuse(e, p, NULL);
         return -1;
     }
@@ -219,12 +220,13 @@ static LLVMValueRef all_active(struct emit *e)
 
 static int is_wide(const struct access *a)
 {
-    return a->count > 1 && a->address.shape.kind == SHAPE_STRIDED &&
+    return a->count > 1 && a->count <= 4 &&
+           a->address.shape.kind == SHAPE_STRIDED &&
            a->address.shape.stride == (int64_t)a->bytes * a->count;
 }
 
 static void wide_load(struct emit *e, const struct access *a,
-                      LLVMValueRef got[4][EMIT_MAX_CHUNKS])
+                      LLVMValueRef got[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS])
 {
     LLVMTypeRef type = LLVMVectorType(a->type, e->lanes * a->count);
 
@@ -239,7 +241,7 @@ static void wide_load(struct emit *e, const struct access *a,
 }
 
 static void each_lane_load(struct emit *e, const struct access *a,
-                           LLVMValueRef got[4][EMIT_MAX_CHUNKS])
+                           LLVMValueRef got[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS])
 {
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef ptrs = emit_address_vector(e, &a->address, c);
@@ -256,12 +258,13 @@ static void each_lane_load(struct emit *e, const struct access *a,
 
 /* The wide form where all lanes are active, else lane by lane. */
 static void choose_load(struct emit *e, const struct access *a,
-                        LLVMValueRef got[4][EMIT_MAX_CHUNKS])
+                        LLVMValueRef got[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS])
 {
     LLVMBasicBlockRef fast = emit_new_bb(e, "wide");
     LLVMBasicBlockRef slow = emit_new_bb(e, "narrow");
     LLVMBasicBlockRef join = emit_new_bb(e, "join");
-    LLVMValueRef x[4][EMIT_MAX_CHUNKS], y[4][EMIT_MAX_CHUNKS];
+    LLVMValueRef x[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS];
+    LLVMValueRef y[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS];
     LLVMBasicBlockRef from[2];
 
     LLVMBuildCondBr(e->l.b, all_active(e), fast, slow);
@@ -284,7 +287,7 @@ static void choose_load(struct emit *e, const struct access *a,
 
 void emit_load(struct emit *e, const struct graph_insn *insn)
 {
-    LLVMValueRef got[4][EMIT_MAX_CHUNKS];
+    LLVMValueRef got[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS];
     struct access a;
     int scalar, contiguous;
 
@@ -389,7 +392,7 @@ static void store_uniform(struct emit *e, const struct access *a)
 
 static void store_chunks(struct emit *e, const struct access *a)
 {
-    LLVMValueRef v[4][EMIT_MAX_CHUNKS], any[EMIT_MAX_CHUNKS];
+    LLVMValueRef v[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS], any[EMIT_MAX_CHUNKS];
 
     /* All forms are made before control parts. */
     for (unsigned c = 0; c < e->chunks; c++) {
@@ -411,7 +414,7 @@ static void store_chunks(struct emit *e, const struct access *a)
 }
 
 static void each_lane_store(struct emit *e, const struct access *a,
-                            LLVMValueRef v[4][EMIT_MAX_CHUNKS])
+                            LLVMValueRef v[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS])
 {
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef ptrs = emit_address_vector(e, &a->address, c);
@@ -427,8 +430,9 @@ static void each_lane_store(struct emit *e, const struct access *a,
 }
 
 /* Interleave the elements of chunk c: all lanes' vectors in memory order. */
-static LLVMValueRef interleave(struct emit *e, const struct access *a,
-                               LLVMValueRef v[4][EMIT_MAX_CHUNKS], unsigned c)
+static LLVMValueRef
+interleave(struct emit *e, const struct access *a,
+           LLVMValueRef v[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS], unsigned c)
 {
     unsigned n = e->lanes * a->count;
     LLVMValueRef index[256], two[2] = {NULL, NULL}, wide;
@@ -452,7 +456,7 @@ static LLVMValueRef interleave(struct emit *e, const struct access *a,
 }
 
 static void choose_store(struct emit *e, const struct access *a,
-                         LLVMValueRef v[4][EMIT_MAX_CHUNKS])
+                         LLVMValueRef v[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS])
 {
     LLVMBasicBlockRef fast = emit_new_bb(e, "wide");
     LLVMBasicBlockRef slow = emit_new_bb(e, "narrow");
@@ -476,7 +480,7 @@ static void choose_store(struct emit *e, const struct access *a,
 
 static void store_lanes(struct emit *e, const struct access *a)
 {
-    LLVMValueRef v[4][EMIT_MAX_CHUNKS];
+    LLVMValueRef v[EMIT_MAX_ELEMENTS][EMIT_MAX_CHUNKS];
 
     for (unsigned c = 0; c < e->chunks; c++)
         for (unsigned j = 0; j < a->count; j++)

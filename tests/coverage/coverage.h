@@ -72,7 +72,8 @@ struct sources {
 /* A file, or all files of a folder and below. Files without device code are
  * passed over. 0, or -1 when the path cannot be read. */
 int sources_add(struct sources *s, const char *path);
-void sources_sort(struct sources *s);
+/* Keep `share` modules of ten thousand, by the seed; largest first. */
+void sources_choose(struct sources *s, unsigned share, uint64_t seed);
 void sources_fini(struct sources *s);
 
 /* --- totals -------------------------------------------------------------- */

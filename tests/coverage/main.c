@@ -22,7 +22,8 @@ static const char help[] =
     "  --threads N     default: one a core\n"
     "  --objects SHARE kernels in ten thousand that LLVM makes an object of,\n"
     "                  chosen by their content and the seed; default 20\n"
-    "  --seed N        default 1\n"
+    "  --modules SHARE modules in ten thousand that are read; default all\n"
+    "  --seed N        of both shares, default 1\n"
     "  --parse         the parser only\n"
     "  --top N         rows of each table; default 40\n"
     "\n"
@@ -43,13 +44,14 @@ static int read_arguments(struct coverage *c, int argc, char **argv,
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned long long threads = cores > 0 ? (unsigned long long)cores : 1;
-    unsigned long long objects = 20, seed = 1;
+    unsigned long long objects = 20, seed = 1, modules = 10000;
 
     c->options.code = 1;
     for (int i = 1; i < argc; i++) {
         if (option(argc, argv, &i, "--threads", &threads) ||
             option(argc, argv, &i, "--objects", &objects) ||
             option(argc, argv, &i, "--seed", &seed) ||
+            option(argc, argv, &i, "--modules", &modules) ||
             option(argc, argv, &i, "--top", top))
             continue;
         if (strcmp(argv[i], "--parse") == 0) {
@@ -65,6 +67,7 @@ static int read_arguments(struct coverage *c, int argc, char **argv,
     c->options.threads = threads ? (unsigned)threads : 1;
     c->options.objects = (unsigned)objects;
     c->options.seed = seed;
+    sources_choose(&c->sources, (unsigned)modules, seed);
     return 0;
 }
 
@@ -141,7 +144,6 @@ int main(int argc, char **argv)
         bad = 1;
     }
     if (!bad) {
-        sources_sort(&c.sources);
         listed = clock_ns();
         printf("%zu files, %llu PTX entries, %.1f MB; %zu different modules\n",
                c.sources.file_count, (unsigned long long)c.sources.entries,

@@ -136,8 +136,20 @@ static int by_size(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-void sources_sort(struct sources *s)
+void sources_choose(struct sources *s, unsigned share, uint64_t seed)
 {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        uint64_t v = (seed + i) * UINT64_C(0x9e3779b97f4a7c15);
+
+        v = (v ^ v >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+        if ((v >> 32) % 10000 < share)
+            s->items[kept++] = s->items[i];
+        else
+            free(s->items[i].name);
+    }
+    s->count = kept;
     if (s->count)
         qsort(s->items, s->count, sizeof *s->items, by_size);
 }

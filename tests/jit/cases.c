@@ -595,6 +595,7 @@ int main(void)
         run_case(&cases[i]);
     run_case(&many);
     run_large();
+    run_atomics();
     run_refused();
     return test_end();
 }

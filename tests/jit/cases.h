@@ -7,6 +7,8 @@ char *whole_kernel(const char *body, int raw);
 
 /* Kernels of unusual size: they compile in reasonable time. */
 void run_large(void);
+/* Atomic operations and accesses without an instruction of their own. */
+void run_atomics(void);
 /* Kernels that are refused, each with its line. */
 void run_refused(void);
 
