@@ -20,6 +20,7 @@ import lines
 
 PTXAS = os.environ.get("PTXAS", "/usr/local/cuda/bin/ptxas")
 BATCH = 120
+CRASH = object()
 
 
 def module(version, target, batch):
@@ -66,8 +67,9 @@ def answer(version, target, batch):
                     named.setdefault(where[int(m.group(2))], m.group(1))
             if run.returncode == 0:
                 break
-            if not named and len(left) == 1:
-                named[left[0][0]] = (run.stdout + run.stderr)[:200]
+            if not named and len(left) == 1: # refused, or ptxas crashed
+                named[left[0][0]] = (run.stdout + run.stderr)[:200] \
+                    if run.returncode > 0 else CRASH
             if not named:
                 half = len(left) // 2
                 for part in (left[:half], left[half:]):
@@ -95,6 +97,8 @@ def main():
     for (version, target), group in groups.items():
         print(f"= {version} {target}")
         for i, line in group:
+            if refused.get(i) is CRASH:
+                continue # no answer
             print("-" if i in refused else "+", line,
                   f"\t{refused[i]}" if i in refused and
                   os.environ.get("REASONS") else "", sep="")
