@@ -305,9 +305,9 @@ static int value_fits(const struct check *c, const struct pattern *w,
 
     switch (o->kind) {
     case PTX_OPERAND_REG:
-        return register_fits(c, w, o);
+        return w->kind != 'S' && register_fits(c, w, o);
     case PTX_OPERAND_SINK:
-        return w->kind == 'R';
+        return w->kind == 'R' || w->kind == 'S';
     case PTX_OPERAND_INT:
     case PTX_OPERAND_FLOAT:
         return w->kind && !w->is_dest && strchr("axyzn", w->kind) &&

@@ -17,5 +17,9 @@ struct check {
 /* Whether a register of type `reg` may stand for an operand of `type`. */
 int reg_suits(enum ptx_type type, enum ptx_type reg, int wider);
 enum kiln_status check_rules(const struct check *c);
+/* matrix.c: how many registers fragments have. */
+enum kiln_status check_mma(const struct check *c);
+enum kiln_status check_wmma(const struct check *c);
+enum kiln_status check_matrices(const struct check *c);
 
 #endif

@@ -91,6 +91,21 @@ static const char *order_conflict(const struct check *c)
     return NULL;
 }
 
+/* Windows of shared memory by name, and by whose they are. */
+static enum kiln_status check_window(const struct check *c)
+{
+    const int cluster = has(c, PTX_MOD_SHARED_CLUSTER);
+
+    if (cluster || has(c, PTX_MOD_SHARED_CTA))
+        if (c->p->module->version < 78 ||
+            (cluster && c->p->module->target < 90))
+            return ptx_error(c->p, c->insn->line,
+                             "'%.80s' requires PTX ISA .version 7.8 or later%s",
+                             c->insn->text,
+                             cluster ? " and .target sm_90 or higher" : "");
+    return KILN_OK;
+}
+
 static enum kiln_status check_order(const struct check *c)
 {
     const char *conflict = order_conflict(c);
@@ -115,7 +130,7 @@ static enum kiln_status check_order(const struct check *c)
     if (conflict)
         return ptx_error(c->p, c->insn->line, "%s for '%.80s'", conflict,
                          c->insn->text);
-    return KILN_OK;
+    return check_window(c);
 }
 
 static enum kiln_status check_width(const struct check *c)
@@ -470,6 +485,35 @@ static enum kiln_status check_sync_needed(const struct check *c)
     return KILN_OK;
 }
 
+static enum kiln_status
+check_both(enum kiln_status first,
+           enum kiln_status (*second)(const struct check *c),
+           const struct check *c)
+{
+    return first ? first : second(c);
+}
+
+/* An order needs a scope, but for .acquire and .release that are implied; a
+ * phase is 0 or 1. */
+static enum kiln_status check_mbarrier(const struct check *c)
+{
+    const int order = has(c, PTX_MOD_ACQUIRE) || has(c, PTX_MOD_RELEASE) ||
+                      has(c, PTX_MOD_RELAXED);
+    const int scope = has(c, PTX_MOD_CTA) || has(c, PTX_MOD_CLUSTER);
+
+    if (order != scope)
+        return ptx_error(c->p, c->insn->line,
+                         order ? "Scope modifier required for '%.80s'"
+                               : "Memory order required for '%.80s'",
+                         c->insn->text);
+    if (order && c->p->module->version < 80)
+        return ptx_error(c->p, c->insn->line,
+                         "Memory order of '%.80s' requires PTX ISA .version "
+                         "8.0 or later",
+                         c->insn->text);
+    return has(c, PTX_MOD_PARITY) ? check_value(c, 2, 0, 1, 1) : KILN_OK;
+}
+
 enum kiln_status check_rules(const struct check *c)
 {
     switch (c->insn->op) {
@@ -511,13 +555,18 @@ enum kiln_status check_rules(const struct check *c)
     case PTX_OP_SHFL:
     case PTX_OP_VOTE:
         return check_sync_needed(c);
-    case PTX_OP_MULTIMEM:
+    case PTX_OP_MMA:
+        return check_mma(c);
     case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX:
+        return check_both(check_addresses(c), check_matrices, c);
+    case PTX_OP_WMMA:
+        return check_both(check_addresses(c), check_wmma, c);
     case PTX_OP_MBARRIER:
+        return check_both(check_addresses(c), check_mbarrier, c);
+    case PTX_OP_MULTIMEM:
     case PTX_OP_PREFETCH:
     case PTX_OP_PREFETCHU:
-    case PTX_OP_WMMA:
         return check_addresses(c);
     default:
         return KILN_OK;
