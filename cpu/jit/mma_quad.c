@@ -96,13 +96,15 @@ static void read_registers(struct emit *e, LLVMValueRef from, unsigned count,
     }
 }
 
+/* As an H200 has it: products one after the other, C at the end. */
 static void multiply(struct emit *e, const struct quad *q, LLVMValueRef *a,
                      LLVMValueRef *b, LLVMValueRef *c)
 {
+    LLVMValueRef sum[COLUMNS];
     struct element from[LANES];
 
     for (unsigned k = 0; k < K; k++) {
-        LLVMValueRef row;
+        LLVMValueRef row, number;
 
         for (unsigned i = 0; i < LANES; i++)
             from[i] = of_a(q, i / 8, i % 8, k);
@@ -110,8 +112,17 @@ static void multiply(struct emit *e, const struct quad *q, LLVMValueRef *a,
         for (unsigned n = 0; n < COLUMNS; n++) {
             for (unsigned i = 0; i < LANES; i++)
                 from[i] = of_b(q, i / 8, k, n);
-            c[n] = f_fma(&e->l, row, collect(e, b, K, from), c[n]);
+            number = collect(e, b, K, from);
+            if (k)
+                sum[n] = f_fma(&e->l, row, number, sum[n]);
+            else if (q->d_wide) /* no zero but +0 */
+                sum[n] = f_fma(&e->l, row, number, k_real(row, 0));
+            else
+                sum[n] = f_mul(&e->l, row, number);
         }
+    }
+    for (unsigned n = 0; n < COLUMNS; n++) {
+        c[n] = f_add(&e->l, c[n], sum[n]);
     }
 }
 
