@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "image/guess.h"
 #include "image/ptx_header.h"
 #include "kernel/image.h"
 #include "kernel/key.h"
@@ -264,6 +265,7 @@ static enum kiln_status from_ptx(struct build *b, struct kiln_image *image,
 static enum kiln_status check_text(const struct kiln_source *s,
                                    const char *name, struct kiln_error *err)
 {
+    struct image_guess guess;
     const char *nul;
     size_t blank = 0;
 
@@ -278,6 +280,14 @@ static enum kiln_status check_text(const struct kiln_source *s,
                          "source expected",
                          name, s->text_size);
     nul = memchr(s->text, 0, s->text_size);
+    image_guess(s->text, s->text_size, &guess);
+    if (guess.look == IMAGE_HTML ||
+        (nul && guess.look != IMAGE_UNKNOWN &&
+         guess.look != IMAGE_CUDA_SOURCE && guess.look != IMAGE_PTX &&
+         guess.look != IMAGE_TEXT))
+        return kiln_fail(err, KILN_E_SOURCE,
+                         "%s: it looks like %s; CUDA or PTX source expected",
+                         name, guess.text);
     if (nul)
         return kiln_fail(err, KILN_E_SOURCE,
                          "%s: not text, a zero byte at offset %zu; "
