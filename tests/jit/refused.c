@@ -45,4 +45,17 @@ void run_refused(void)
            "tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];\n"
            "ret;\n",
            "line 22: tex.1d.v4.s32.s32");
+    refuse("a sparse matrix",
+           "{ .reg .f32 %f<5>; "
+           "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+           "{%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3, %r4}, "
+           "{%f1, %f2, %f3, %f4}, %r5, 0x0; }\n"
+           "ret;\n",
+           "line 21: mma.sp.sync.aligned.m16n8k16");
+    refuse("a copy by a tensor map",
+           "cp.async.bulk.commit_group;\n"
+           "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group "
+           "[%rd1, {%r1}], [%r2];\n"
+           "ret;\n",
+           "line 22: cp.async.bulk.tensor.1d");
 }
