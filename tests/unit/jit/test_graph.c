@@ -379,6 +379,107 @@ static void a_loop_with_two_entries_is_refused_with_its_line(void **state)
     kernel_fini(&k);
 }
 
+/* --- waiting --- */
+
+static int detours(const struct kernel *k)
+{
+    int n = 0;
+
+    for (int i = 0; i < k->graph.order_count; i++)
+        n += k->graph.blocks[k->graph.order[i]].term == GRAPH_DETOUR;
+    return n;
+}
+
+static enum graph_waits waits(const struct kernel *k, unsigned line)
+{
+    const int loop = k->graph.blocks[kernel_block(k, line)].loop;
+
+    assert_true(loop >= 0);
+    return (enum graph_waits)k->graph.loops[loop].waits;
+}
+
+static void a_loop_that_only_counts_does_not_wait(void **state)
+{
+    struct kernel k;
+
+    (void)state;
+    start(&k, "mov.u32 %r1, 0;\nmov.u32 %r3, 9;\n"
+              "L: add.u32 %r1, %r1, 1;\n"
+              "red.shared.add.u32 [sh], 1;\n"
+              "ld.volatile.shared.u32 %r2, [sh];\n"
+              "setp.lt.u32 %p1, %r1, %r3;\n@%p1 bra L;\n"
+              "st.shared.u32 [sh+4], %r2;\nret;\n");
+    assert_int_equal(waits(&k, 3), GRAPH_WAITS_NOT);
+    assert_false(k.graph.has_yield);
+    kernel_fini(&k);
+}
+
+static void compare_and_swap_of_what_was_read_waits_briefly(void **state)
+{
+    struct kernel k;
+
+    (void)state;
+    start(&k, "ld.shared.u32 %r1, [sh];\nmov.u32 %r4, %tid.x;\n"
+              "L: add.u32 %r2, %r1, %r4;\n"
+              "atom.shared.cas.b32 %r3, [sh], %r1, %r2;\n"
+              "setp.ne.u32 %p1, %r3, %r1;\nmov.u32 %r1, %r3;\n@%p1 bra L;\n"
+              "st.shared.u32 [sh+4], %r2;\nret;\n");
+    assert_int_equal(waits(&k, 3), GRAPH_WAITS_BRIEFLY);
+    assert_int_equal(detours(&k), 0);
+    kernel_fini(&k);
+}
+
+static void
+a_flag_that_one_thread_awaits_before_a_barrier_parts_nobody(void **state)
+{
+    struct kernel k;
+
+    (void)state;
+    start(&k, "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra B;\n"
+              "L: ld.volatile.shared.u32 %r2, [sh];\n"
+              "setp.eq.u32 %p2, %r2, 0;\n@%p2 bra L;\n"
+              "B: bar.sync 0;\nst.shared.u32 [sh+4], %r1;\nret;\n");
+    assert_int_equal(waits(&k, 4), GRAPH_WAITS_FOR_OTHERS);
+    assert_int_equal(detours(&k), 0);
+    kernel_fini(&k);
+}
+
+static void the_holder_of_a_lock_runs_on_in_the_loop_of_the_others(void **state)
+{
+    struct kernel k;
+
+    (void)state;
+    start(&k, "mov.u32 %r1, 0;\n"
+              "L: atom.shared.cas.b32 %r2, [sh], 0, 1;\n"
+              "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;\n"
+              "st.shared.u32 [sh+4], %r1;\n"
+              "atom.shared.exch.b32 %r3, [sh], 0;\n"
+              "bar.warp.sync -1;\n"
+              "st.shared.u32 [sh+8], %r1;\nret;\n");
+    assert_int_equal(detours(&k), 1);
+    assert_int_equal(k.graph.blocks[kernel_block(&k, 5)].loop,
+                     k.graph.blocks[kernel_block(&k, 2)].loop);
+    assert_int_equal(k.graph.blocks[kernel_block(&k, 7)].loop, GRAPH_NONE);
+    kernel_fini(&k);
+}
+
+static void
+both_sides_of_a_branch_are_one_loop_where_one_awaits_the_other(void **state)
+{
+    struct kernel k;
+
+    (void)state;
+    start(&k, "mov.u32 %r1, %laneid;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra W;\n"
+              "st.volatile.shared.u32 [sh], %r1;\nret;\n"
+              "W: ld.volatile.shared.u32 %r2, [sh];\n"
+              "setp.eq.u32 %p2, %r2, 0;\n@%p2 bra W;\n"
+              "st.shared.u32 [sh+4], %r2;\nret;\n");
+    assert_true(detours(&k) > 0);
+    assert_int_equal(k.graph.blocks[kernel_block(&k, 4)].loop,
+                     k.graph.blocks[kernel_block(&k, 6)].loop);
+    kernel_fini(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +499,14 @@ int main(void)
         cmocka_unit_test(a_uniform_loop_keeps_all_lanes),
         cmocka_unit_test(loops_nest_and_are_contiguous),
         cmocka_unit_test(a_loop_with_two_entries_is_refused_with_its_line),
+        cmocka_unit_test(a_loop_that_only_counts_does_not_wait),
+        cmocka_unit_test(compare_and_swap_of_what_was_read_waits_briefly),
+        cmocka_unit_test(
+            a_flag_that_one_thread_awaits_before_a_barrier_parts_nobody),
+        cmocka_unit_test(
+            the_holder_of_a_lock_runs_on_in_the_loop_of_the_others),
+        cmocka_unit_test(
+            both_sides_of_a_branch_are_one_loop_where_one_awaits_the_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
