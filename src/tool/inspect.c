@@ -195,6 +195,25 @@ static size_t join(struct alike *list, size_t count)
     return count ? n + 1 : 0;
 }
 
+/* A fat binary whose size says less than there is may have lost entries. */
+static void print_rest(const struct kiln_file *file)
+{
+    struct kiln_container c = {.size = sizeof c};
+    uint64_t rest = kiln_file_size(file);
+
+    if (strcmp(kiln_file_looks(file), "a fat binary"))
+        return;
+    for (size_t i = 0; i < kiln_file_container_count(file); i++) {
+        kiln_file_container(file, i, &c, NULL);
+        if (*c.damage || c.bytes > rest) /* said already */
+            return;
+        rest -= c.bytes;
+    }
+    if (rest)
+        printf("  %llu %s of the file in no container\n",
+               (unsigned long long)rest, rest == 1 ? "byte" : "bytes");
+}
+
 static void print_summary(const struct kiln_file *file)
 {
     size_t count = kiln_file_entry_count(file), n;
@@ -232,6 +251,7 @@ static void print_summary(const struct kiln_file *file)
                list[i].kind_name, list[i].packing, list[i].target,
                (unsigned long long)list[i].plain);
     free(list);
+    print_rest(file);
 }
 
 static void list_entries(struct inspect *in, const struct kiln_file *file,
