@@ -92,13 +92,16 @@ static LLVMValueRef nanoseconds(struct emit *e)
                             NULL, 0);
 }
 
-static void unknown(struct emit *e, int line)
+static void unknown(struct emit *e, const struct ptx_operand *o, int line)
 {
     if (!e->status)
         e->status = kiln_fail(e->err, KILN_E_NOT_SUPPORTED,
-                              "line %d: the CPU device has no such special "
-                              "register",
-                              line);
+                              "line %d: mov: the CPU device has no special "
+                              "register '%s'",
+                              line,
+                              o->sreg == PTX_SREG_OTHER ? o->text
+                              : o->dim > 2              ? "of four elements"
+                                                        : "of this name");
 }
 
 LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
@@ -108,7 +111,7 @@ LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
     unsigned d = o->dim;
 
     if (d > 2 && o->sreg != PTX_SREG_ENVREG) {
-        unknown(e, line);
+        unknown(e, o, line);
         return emit_const(e, 32, 0);
     }
     switch (o->sreg) {
@@ -163,7 +166,7 @@ LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
     case PTX_SREG_IS_EXPLICIT_CLUSTER:
         return emit_const(e, 1, 0);
     default:
-        unknown(e, line);
+        unknown(e, o, line);
         return emit_const(e, 32, 0);
     }
 }

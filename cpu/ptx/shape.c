@@ -124,7 +124,8 @@ struct words {
 static void set_fields(struct ptx_insn *insn, const struct name *n)
 {
     const int compares = insn->op == PTX_OP_SETP || insn->op == PTX_OP_SET ||
-                         insn->op == PTX_OP_VSET;
+                         insn->op == PTX_OP_VSET || insn->op == PTX_OP_VSET2 ||
+                         insn->op == PTX_OP_VSET4;
 
     if (compares && n->cmp) {
         insn->cmp = n->cmp;
