@@ -57,38 +57,31 @@ static const struct {
      "a Git LFS pointer, not the file itself"},
 };
 
+static const struct {
+    uint16_t number;
+    const char *name;
+} machines[] = {
+    {EM_X86_64, "x86-64"},
+    {EM_AARCH64, "AArch64"},
+    {EM_386, "32-bit x86"},
+    {EM_PPC64, "POWER"},
+    {EM_RISCV, "RISC-V"},
+    {EM_ARM, "32-bit Arm"},
+    {EM_PPC, "32-bit POWER"},
+    {EM_S390, "IBM Z"},
+    {EM_MIPS, "MIPS"},
+    {EM_LOONGARCH, "LoongArch"},
+    {EM_BPF, "BPF"},
+    {EM_AMDGPU, "AMD GPU"},  /* what HIP calls a code object */
+    {EM_CUDA, "NVIDIA GPU"}, /* in an order of bytes that no driver takes */
+};
+
 static const char *machine_name(uint16_t machine)
 {
-    switch (machine) {
-    case EM_X86_64:
-        return "x86-64";
-    case EM_AARCH64:
-        return "AArch64";
-    case EM_386:
-        return "32-bit x86";
-    case EM_PPC64:
-        return "POWER";
-    case EM_RISCV:
-        return "RISC-V";
-    case EM_ARM:
-        return "32-bit Arm";
-    case EM_PPC:
-        return "32-bit POWER";
-    case EM_S390:
-        return "IBM Z";
-    case EM_MIPS:
-        return "MIPS";
-    case EM_LOONGARCH:
-        return "LoongArch";
-    case EM_BPF:
-        return "BPF";
-    case EM_AMDGPU: /* what HIP calls a code object */
-        return "AMD GPU";
-    case EM_CUDA: /* of an order of bytes that no driver takes */
-        return "NVIDIA GPU";
-    default:
-        return NULL;
-    }
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+        if (machines[i].number == machine)
+            return machines[i].name;
+    return NULL;
 }
 
 static const char *type_name(uint16_t type)

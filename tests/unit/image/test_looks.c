@@ -62,6 +62,9 @@ static void files_of_other_systems_are_named(void **state)
           "an offload bundle of clang");
     LOOKS("\x93NUMPY\1", IMAGE_FOREIGN, "an array of NumPy");
     LOOKS("\xff\xfe.\0v\0", IMAGE_FOREIGN, "text in UTF-16; PTX is ASCII");
+    LOOKS("\xfe\xff\0.\0v", IMAGE_FOREIGN, "text in UTF-16; PTX is ASCII");
+    LOOKS("\xff\xfe\0\1", IMAGE_UNKNOWN, "binary data of no known kind");
+    LOOKS("\xfe\xff\1\1", IMAGE_UNKNOWN, "binary data of no known kind");
     pe[60] = 64;
     memcpy(pe + 64, "PE\0", 4);
     looks(pe, sizeof pe, IMAGE_FOREIGN, "a program or library for Windows");
@@ -75,6 +78,7 @@ static void markup_is_known_behind_space_and_in_any_case(void **state)
 {
     (void)state;
     LOOKS("<!Doctype html>", IMAGE_HTML, "an HTML page");
+    LOOKS(" \n", IMAGE_TEXT, "text that is not PTX");
     LOOKS("\r\n <HTML>", IMAGE_HTML, "an HTML page");
     LOOKS("\xef\xbb\xbf<?xml", IMAGE_HTML, "an XML file");
 }
@@ -120,6 +124,10 @@ static void text_is_told_from_binary_data(void **state)
     LOOKS("Gr\xc3\xbc\xc3\x9f"
           "e",
           IMAGE_TEXT, "text that is not PTX");
+    LOOKS("\xe2\x80\x94 \xf0\x9f\x98\x80 \xf0\x9f", IMAGE_TEXT,
+          "text that is not PTX");
+    LOOKS("\xf8\x80\x80\x80", IMAGE_UNKNOWN, "binary data of no known kind");
+    LOOKS("\xe2(\xe2(", IMAGE_UNKNOWN, "binary data of no known kind");
     LOOKS("in Latin-1: \xe9t\xe9", IMAGE_TEXT, "text that is not PTX");
     LOOKS("\xff\xff\xff\xff", IMAGE_UNKNOWN, "binary data of no known kind");
     LOOKS("#!/bin/sh\n", IMAGE_TEXT, "a script");
@@ -146,6 +154,8 @@ static void an_elf_file_is_named_by_type_and_machine(void **state)
         {ET_REL, EM_386, "a 32-bit x86 object file"},
         {ET_REL, 9999, "an object file for machine 9999"},
         {ET_EXEC, 17, "a program for machine 17"},
+        {ET_DYN, EM_S390, "an IBM Z shared object or program"},
+        {ET_REL, EM_BPF, "a BPF object file"},
         {0, 7, "an ELF file for machine 7"},
     };
 
