@@ -70,8 +70,9 @@ enum kiln_status calls_expand(struct arena *arena, const struct ptx_module *m,
                               const struct ptx_func *f,
                               const struct ptx_func **out,
                               struct kiln_error *err);
-/* A function's address is a number that names it in its module. */
-uint64_t calls_address(const struct ptx_module *m, const struct ptx_func *f);
+/* A function's address is a number that names it: the one with that index in
+ * its module. Aliases have that of what they stand for (calls_resolve). */
+uint64_t calls_number(size_t index);
 /* The variables vars[0 .. count-1] of b->func, made of .param variables, are
  * replaced by registers where each of their bytes is accessed one way. Their
  * `offset` is their index in vars. */

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * PTX text in, a host object out. Parse, lay out, then for each kernel and
- * launch shape the graph passes and one LLVM function; LLVM optimises the
- * module and emits the object, whose info section was made beforehand.
+ * PTX text in, a host object out. Parse, lay out, share the variants of the
+ * kernels out into units that are compiled each by itself (unit.h), join
+ * their objects and the info section.
  */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "cpu/exec/abi.h"
 #include "cpu/jit/calls.h"
-#include "cpu/jit/emit.h"
 #include "cpu/jit/jit.h"
-#include "cpu/jit/lines.h"
-#include "cpu/jit/machine.h"
+#include "cpu/jit/unit.h"
 
 struct job {
     const struct jit_request *request;
@@ -24,9 +22,10 @@ struct job {
     struct object_kernel *infos;
     uint32_t kernel_count;
     struct machine machine;
-    struct lines lines;
-    LLVMContextRef ctx;
-    LLVMModuleRef module;
+    struct unit_variant *variants; /* of all kernels, in their order */
+    size_t variant_count;
+    struct unit *units;
+    size_t unit_count;
 };
 
 /* --- what a kernel is --- */
@@ -118,14 +117,16 @@ static uint32_t product(const uint32_t v[3])
     return n > ABI_MAX_THREADS ? ABI_MAX_THREADS : (uint32_t)n;
 }
 
+/* All but what is known only when it is compiled: see settle(). */
 static enum kiln_status describe(struct job *j, const struct layout_kernel *k,
-                                 const struct graph *g,
                                  struct object_kernel *out,
                                  struct kiln_error *err)
 {
     const struct ptx_func *f = k->func;
-    int rows = reads_tid(f), n = 0;
+    const enum effort effort = effort_of(f);
+    const int rows = reads_tid(f) && effort == EFFORT_FULL;
     struct object_variant *v = arena_array(&j->arena, 2, sizeof *v);
+    int n = 0;
 
     *out = (struct object_kernel){
         .name = f->name,
@@ -140,9 +141,7 @@ static enum kiln_status describe(struct job *j, const struct layout_kernel *k,
                        : f->maxntid[0] ? product(f->maxntid)
                                        : ABI_MAX_THREADS,
         .maxnreg = j->request->maxnreg ? j->request->maxnreg : f->maxnreg,
-        .flags = k->flags | (g->has_barrier ? OBJECT_KERNEL_BARRIER : 0) |
-                 (g->has_yield ? OBJECT_KERNEL_YIELD : 0) |
-                 (runs_flushed(f) ? OBJECT_KERNEL_FLUSH : 0)};
+        .flags = k->flags | (runs_flushed(f) ? OBJECT_KERNEL_FLUSH : 0)};
     memcpy(out->reqntid, f->reqntid, sizeof out->reqntid);
     if (!v || (f->param_count && !out->params))
         return kiln_fail(err, KILN_E_MEMORY, "out of memory");
@@ -152,46 +151,104 @@ static enum kiln_status describe(struct job *j, const struct layout_kernel *k,
     v[n++] = (struct object_variant){
         OBJECT_SHAPE_ANY, arena_printf(&j->arena, "%s.any", f->name)};
     out->variant_count = (uint32_t)n;
-    return v[n - 1].symbol && v[0].symbol
-               ? KILN_OK
-               : kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    for (int i = 0; i < n; i++) {
+        if (!v[i].symbol)
+            return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+        j->variants[j->variant_count++] = (struct unit_variant){
+            .layout = k,
+            .symbol = v[i].symbol,
+            .rows = v[i].shape == OBJECT_SHAPE_ROWS,
+            .flush = (out->flags & OBJECT_KERNEL_FLUSH) != 0,
+            .effort = effort};
+    }
+    return KILN_OK;
 }
 
-/* --- one kernel --- */
-
-static enum kiln_status compile_kernel(struct job *j, size_t index,
-                                       struct kiln_error *err)
+/* What the kernel's variants came to. All its variants wait at barriers in
+ * the same way, else only the last, which takes any launch, is left. */
+static void settle(struct object_kernel *k, const struct unit_variant *made)
 {
-    const struct layout_kernel *k = &j->kernels[index];
-    struct object_kernel *info = &j->infos[index];
+    const struct unit_variant *any = &made[k->variant_count - 1];
+    const int fibers = any->frame_bytes == UINT32_MAX;
+    uint32_t frame = any->frame_bytes;
+
+    if (k->variant_count > 1) {
+        if (made->skipped || (made->frame_bytes == UINT32_MAX) != fibers) {
+            k->variants++;
+            k->variant_count--;
+        } else if (made->frame_bytes > frame) {
+            frame = made->frame_bytes;
+        }
+    }
+    k->flags |= (any->has_barrier ? OBJECT_KERNEL_BARRIER : 0) |
+                (any->has_yield ? OBJECT_KERNEL_YIELD : 0);
+    if (frame && !fibers) {
+        k->flags |= OBJECT_KERNEL_RESUME;
+        k->frame_bytes = frame;
+    }
+}
+
+/* --- units --- */
+
+/* Instructions of a unit of small kernels: LLVM's passes are set up anew for
+ * each, and what is in one is in memory at once. */
+enum { UNIT_INSNS = 2000 };
+
+/* Small kernels are shared out so that each thread gets some; a kernel that
+ * is not small has a unit for each variant. */
+static enum kiln_status share_out(struct job *j, struct kiln_error *err)
+{
+    const unsigned threads = unit_threads();
+    size_t total = 0, most, insns = 0;
+
+    j->units = arena_array(&j->arena, j->variant_count, sizeof *j->units);
+    if (j->variant_count && !j->units)
+        return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    for (size_t i = 0; i < j->variant_count; i++)
+        total += j->variants[i].layout->func->insn_count;
+    most = threads > 1 ? total / (2 * threads) : UNIT_INSNS;
+    if (most > UNIT_INSNS)
+        most = UNIT_INSNS;
+    for (size_t i = 0; i < j->variant_count; i++) {
+        struct unit_variant *v = &j->variants[i];
+        const size_t n = v->layout->func->insn_count;
+
+        if (!j->unit_count || insns + n > most || v->effort != v[-1].effort) {
+            j->units[j->unit_count++].variants = v;
+            insns = 0;
+        }
+        j->units[j->unit_count - 1].count++;
+        insns += n;
+    }
+    return KILN_OK;
+}
+
+static enum kiln_status compile_kernels(struct job *j, struct kiln_error *err)
+{
+    const struct unit_module module = {.ptx = j->ptx,
+                                       .level = j->request->level,
+                                       .deadline = effort_deadline()};
+    const struct unit_variant *made;
     enum kiln_status st = KILN_OK;
-    uint32_t frame = 0;
 
-    for (uint32_t v = 0; !st && v < 2; v++) {
-        struct arena scratch = {0};
-        struct graph g = {.arena = &scratch,
-                          .module = j->ptx,
-                          .func = k->func,
-                          .lanes = (int)j->machine.target.lanes};
+    j->variants = arena_array(&j->arena, 2 * (size_t)j->kernel_count,
+                              sizeof *j->variants);
+    if (j->kernel_count && !j->variants)
+        return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    for (size_t i = 0; !st && i < j->kernel_count; i++)
+        st = describe(j, &j->kernels[i], &j->infos[i], err);
+    if (!st)
+        st = share_out(j, err);
+    if (!st)
+        st = unit_compile_all(j->units, j->unit_count, &module, &j->machine,
+                              err);
+    made = j->variants;
+    for (size_t i = 0; !st && i < j->kernel_count; i++) {
+        const uint32_t count = j->infos[i].variant_count;
 
-        if (v && v >= info->variant_count)
-            break;
-        g.rows = v == 0 && reads_tid(k->func);
-        st = graph_analyse(&g, err);
-        if (!st && v == 0)
-            st = describe(j, k, &g, info, err);
-        if (!st)
-            st = emit_kernel(j->ctx, j->module, &j->machine.target, k, &g,
-                             info->variants[v].symbol,
-                             info->flags & OBJECT_KERNEL_FLUSH, &frame, err);
-        arena_fini(&scratch);
+        settle(&j->infos[i], made);
+        made += count;
     }
-    if (!st && frame && frame != UINT32_MAX) {
-        info->flags |= OBJECT_KERNEL_RESUME;
-        info->frame_bytes = frame;
-    }
-    if (st)
-        kiln_prefix(err, "kernel %s", k->func->name);
     return st;
 }
 
@@ -226,7 +283,8 @@ static enum kiln_status lay_out(struct job *j, struct kiln_error *err)
 
 /* --- the info section --- */
 
-static enum kiln_status add_info(struct job *j, struct kiln_error *err)
+static enum kiln_status write_info(const struct job *j, struct buffer *out,
+                                   struct kiln_error *err)
 {
     struct object_info info = {
         .abi = ABI_VERSION,
@@ -247,23 +305,38 @@ static enum kiln_status add_info(struct job *j, struct kiln_error *err)
         .refs = j->layout.refs,
         .ref_count = j->layout.ref_count,
     };
-    struct buffer bytes = {0};
-    LLVMValueRef text, global;
+    object_info_write(&info, out);
+    return out->bad ? kiln_fail(err, KILN_E_MEMORY, "out of memory") : KILN_OK;
+}
 
-    object_info_write(&info, &bytes);
-    if (bytes.bad) {
-        buffer_fini(&bytes);
+/* The units' objects and the info section as one object, sealed. */
+static enum kiln_status join(struct job *j, struct jit_result *result,
+                             struct kiln_error *err)
+{
+    struct object_part *parts =
+        arena_array(&j->arena, j->unit_count, sizeof *parts);
+    struct buffer info = {0}, whole = {0};
+    enum kiln_status st;
+    size_t n = 0;
+
+    if (j->unit_count && !parts)
         return kiln_fail(err, KILN_E_MEMORY, "out of memory");
+    for (size_t i = 0; i < j->unit_count; i++)
+        if (j->units[i].object)
+            parts[n++] =
+                (struct object_part){j->units[i].object, j->units[i].size};
+    st = write_info(j, &info, err);
+    if (!st)
+        st = object_join(parts, n, info.bytes, info.size, &whole, err);
+    if (!st)
+        st = object_seal(whole.bytes, whole.size, err);
+    buffer_fini(&info);
+    if (st) {
+        buffer_fini(&whole);
+        return st;
     }
-    text = LLVMConstStringInContext2(j->ctx, (const char *)bytes.bytes,
-                                     bytes.size, 1);
-    global = LLVMAddGlobal(j->module, LLVMTypeOf(text), "kiln.info");
-    LLVMSetInitializer(global, text);
-    LLVMSetGlobalConstant(global, 1);
-    LLVMSetSection(global, OBJECT_INFO_SECTION);
-    LLVMSetVisibility(global, LLVMHiddenVisibility);
-    LLVMSetAlignment(global, 8);
-    buffer_fini(&bytes);
+    result->object = whole.bytes;
+    result->size = whole.size;
     return KILN_OK;
 }
 
@@ -316,23 +389,11 @@ static enum kiln_status run(struct job *j, struct jit_result *result,
         st = machine_open(&j->machine, j->request->level, err);
     if (st)
         return st;
-    j->ctx = LLVMContextCreate();
-    j->module = LLVMModuleCreateWithNameInContext("kiln", j->ctx);
-    machine_prepare(&j->machine, j->module);
-    lines_open(&j->lines, j->ctx, j->module);
-    j->machine.target.lines = &j->lines;
-    for (size_t i = 0; !st && i < j->kernel_count; i++)
-        st = compile_kernel(j, i, err);
+    st = compile_kernels(j, err);
     if (!st)
-        st = add_info(j, err);
-    lines_close(&j->lines);
-    if (!st)
-        st = machine_compile(&j->machine, j->module, &result->object,
-                             &result->size, err);
-    if (!st)
-        st = object_seal(result->object, result->size, err);
-    LLVMDisposeModule(j->module);
-    LLVMContextDispose(j->ctx);
+        st = join(j, result, err);
+    for (size_t i = 0; i < j->unit_count; i++)
+        kiln_release(j->units[i].object);
     machine_close(&j->machine);
     return st;
 }

@@ -131,6 +131,10 @@ void emit_forget(struct emit *e)
              c++)
             LLVMBuildStore(e->l.b, LLVMConstNull(e->mask_type),
                            e->mask_slot[g->order[i]].at[c]);
+    /* A value that is set anew for each warp makes mem2reg look at all blocks
+     * once for each slot. What is carried on in vain costs less then. */
+    if (e->large)
+        return;
     for (int i = 0; i < g->block_count; i++)
         emit_poison(e, &e->alike_slot[i]);
     for (int i = 0; i < g->value_count; i++) {
@@ -300,9 +304,14 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
                              const struct emit_target *target,
                              const struct layout_kernel *layout,
                              struct graph *g, const char *symbol, int flush,
-                             uint32_t *frame_bytes, struct kiln_error *err)
+                             enum effort effort, uint32_t *frame_bytes,
+                             struct kiln_error *err)
 {
-    struct emit e = {.target = target, .layout = layout, .g = g, .err = err};
+    struct emit e = {.target = target,
+                     .layout = layout,
+                     .g = g,
+                     .large = effort > EFFORT_FULL,
+                     .err = err};
     LLVMTypeRef args[3];
     LLVMBasicBlockRef slots, entry;
     enum kiln_status st;

@@ -10,6 +10,7 @@
 #ifndef KILN_CPU_JIT_EMIT_H
 #define KILN_CPU_JIT_EMIT_H
 
+#include "cpu/jit/effort.h"
 #include "cpu/jit/graph.h"
 #include "cpu/jit/layout.h"
 #include "cpu/jit/lower.h"
@@ -56,6 +57,14 @@ struct emit_wait {
     struct emit_kept store, load;
 };
 
+/* Values whose slots die with an iteration of a loop, by the loop of the
+ * block that makes them, and phis that are blended, by the immediate
+ * dominator of their block: chains through the values, GRAPH_NONE ends. */
+struct emit_dead {
+    int *of_loop, *next;
+    int *phi_of, *next_phi;
+};
+
 struct emit {
     struct lower l; /* context, module, builder */
     const struct emit_target *target;
@@ -94,6 +103,10 @@ struct emit {
     struct emit_known *known;                      /* by value */
     int at;                                        /* current block */
     LLVMValueRef mask[EMIT_MAX_CHUNKS];
+    int large;                  /* above EFFORT_FULL: see emit_slot.c */
+    struct emit_slot lanes_now; /* large: the current block's mask */
+    LLVMValueRef zeros;         /* large: a vector of them in memory */
+    struct emit_dead dead;
     LLVMValueRef any[EMIT_MAX_CHUNKS]; /* lazily, for the current block */
     struct kiln_error *err;
     enum kiln_status status; /* sticky */
@@ -106,7 +119,8 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
                              const struct emit_target *target,
                              const struct layout_kernel *layout,
                              struct graph *g, const char *symbol, int flush,
-                             uint32_t *frame_bytes, struct kiln_error *err);
+                             enum effort effort, uint32_t *frame_bytes,
+                             struct kiln_error *err);
 
 /* --- slots (emit_slot.c) --- */
 enum kiln_status emit_make_places(struct emit *e);
@@ -130,6 +144,8 @@ void emit_forget(struct emit *e);
 /* --- values (emit_value.c) --- */
 LLVMTypeRef emit_vec(const struct emit *e, LLVMTypeRef element);
 LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar);
+/* Zeros, for the lanes of a gather that load nothing. */
+LLVMValueRef emit_blank(struct emit *e, LLVMTypeRef type);
 LLVMValueRef emit_const(struct emit *e, unsigned bits, uint64_t value);
 /* The scalar of a uniform value, or the base of chunk c. */
 LLVMValueRef emit_base(struct emit *e, int value, unsigned c);

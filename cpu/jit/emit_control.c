@@ -13,6 +13,9 @@
  * after a few. */
 enum { POLLS = 32 };
 
+/* Instructions of a large kernel's block that use one mask. */
+enum { RENEW = 64 };
+
 /* No lane of a warp ends before such a block, and none comes alone. */
 int emit_is_whole(const struct emit *e, int block)
 {
@@ -146,16 +149,13 @@ static void poison_dead(struct emit *e, int block)
     int loop = g->blocks[block].loop;
     int header = loop >= 0 && g->loops[loop].header == block;
 
-    for (int i = 0; i < g->value_count; i++) {
-        const struct graph_value *v = &g->values[i];
-
-        if (header && e->slot[i].count && g->blocks[v->block].loop == loop)
-            emit_poison(e, &e->slot[i]);
-        if (v->phi != GRAPH_NONE && g->blocks[v->block].mixing &&
-            g->blocks[v->block].idom == block &&
-            g->blocks[v->block].loop == loop)
+    for (int i = header ? e->dead.of_loop[loop] : GRAPH_NONE; i != GRAPH_NONE;
+         i = e->dead.next[i])
+        emit_poison(e, &e->slot[i]);
+    for (int i = e->dead.phi_of[block]; i != GRAPH_NONE;
+         i = e->dead.next_phi[i])
+        if (g->blocks[g->values[i].block].loop == loop)
             emit_poison(e, &e->phi_slot[i]);
-    }
     for (int i = 0; header && i < g->block_count; i++)
         if (i != block && g->blocks[i].loop == loop)
             emit_poison(e, &e->alike_slot[i]);
@@ -180,6 +180,26 @@ static void test_block(struct emit *e, int block)
     }
     LLVMBuildCondBr(e->l.b, emit_mask_any(e, all), e->body[block],
                     test_of(e, e->g->blocks[block].skip));
+}
+
+/* A mask that all of a long block uses is copied for each gather, and LLVM
+ * goes through its uses for each copy. So it is loaded anew now and then, by
+ * a load that is not taken for the same as the one before. */
+static void renew_mask(struct emit *e)
+{
+    for (unsigned c = 0; c < e->chunks; c++) {
+        e->any[c] = NULL;
+        e->mask[c] =
+            LLVMBuildLoad2(e->l.b, e->mask_type, e->lanes_now.at[c], "");
+        LLVMSetVolatile(e->mask[c], 1);
+    }
+}
+
+static void keep_mask(struct emit *e)
+{
+    for (unsigned c = 0; c < e->chunks; c++)
+        LLVMSetVolatile(LLVMBuildStore(e->l.b, e->mask[c], e->lanes_now.at[c]),
+                        1);
 }
 
 /* The lanes that came, which are those of the block that this is alike to. */
@@ -277,8 +297,13 @@ void emit_block(struct emit *e, int block)
     const struct graph_block *b = &e->g->blocks[block];
 
     enter_block(e, block);
-    for (int i = 0; i < b->insn_count && !e->status; i++)
+    if (e->large && b->insn_count > RENEW)
+        keep_mask(e);
+    for (int i = 0; i < b->insn_count && !e->status; i++) {
+        if (e->large && i && i % RENEW == 0)
+            renew_mask(e);
         emit_insn(e, &b->insns[i]);
+    }
     if (e->status)
         return;
     if (is_waiting_latch(e, block))

@@ -51,7 +51,7 @@ LLVMValueRef emit_gather(struct emit *e, LLVMTypeRef vector, LLVMValueRef ptrs,
                          LLVMValueRef mask, unsigned alignment)
 {
     LLVMTypeRef types[] = {vector, LLVMTypeOf(ptrs)};
-    LLVMValueRef args[] = {ptrs, mask, LLVMConstNull(vector)};
+    LLVMValueRef args[] = {ptrs, mask, emit_blank(e, vector)};
 
     return call(e, "llvm.masked.gather", types, args, 3, 0, alignment);
 }

@@ -7,12 +7,25 @@
 
 #include "cpu/jit/emit.h"
 
+/* Masks of so many blocks stay in memory, a few bytes each. As registers they
+ * are live from where a warp starts until its lanes come, each through all
+ * blocks between: as many phis as the square of the blocks. */
+enum { MANY_BLOCKS = 500 };
+
 static void make_slot(struct emit *e, struct emit_slot *s, LLVMTypeRef type,
                       unsigned count)
 {
     s->count = (int)count;
     for (unsigned c = 0; c < count; c++)
         s->at[c] = LLVMBuildAlloca(e->top, type, "");
+}
+
+/* A slot whose address is taken for something else is none that mem2reg makes
+ * a register of; the something is dropped by the passes behind it. */
+static void keep_in_memory(struct emit *e, const struct emit_slot *s)
+{
+    for (int c = 0; c < s->count; c++)
+        LLVMBuildPtrToInt(e->top, s->at[c], e->i64, "");
 }
 
 static void value_slot(struct emit *e, struct emit_slot *s, int value)
@@ -74,10 +87,47 @@ static void find_uses(struct emit *e)
     }
 }
 
+static int *chain(struct emit *e, int count)
+{
+    int *list = arena_array(e->g->arena, (size_t)count + 1, sizeof *list);
+
+    for (int i = 0; list && i <= count; i++)
+        list[i] = GRAPH_NONE;
+    return list;
+}
+
+/* What dies where: see struct emit_dead. */
+static int chain_dead(struct emit *e)
+{
+    struct graph *g = e->g;
+    struct emit_dead *d = &e->dead;
+
+    d->of_loop = chain(e, g->loop_count);
+    d->next = chain(e, g->value_count);
+    d->phi_of = chain(e, g->block_count);
+    d->next_phi = chain(e, g->value_count);
+    if (!d->of_loop || !d->next || !d->phi_of || !d->next_phi)
+        return -1;
+    for (int i = g->value_count; i-- > 0;) {
+        const struct graph_block *b = &g->blocks[g->values[i].block];
+
+        if (e->slot[i].count && b->loop >= 0) {
+            d->next[i] = d->of_loop[b->loop];
+            d->of_loop[b->loop] = i;
+        }
+        if (g->values[i].phi != GRAPH_NONE && b->mixing) {
+            d->next_phi[i] = d->phi_of[b->idom];
+            d->phi_of[b->idom] = i;
+        }
+    }
+    return 0;
+}
+
 enum kiln_status emit_make_places(struct emit *e)
 {
     struct graph *g = e->g;
     size_t n = (size_t)g->value_count, blocks = (size_t)g->block_count;
+    const int many = e->large || g->order_count > MANY_BLOCKS;
 
     e->slot = arena_array(g->arena, n, sizeof *e->slot);
     e->exit_slot = arena_array(g->arena, n, sizeof *e->exit_slot);
@@ -110,14 +160,26 @@ enum kiln_status emit_make_places(struct emit *e)
         char name[32];
 
         make_slot(e, &e->mask_slot[at], e->mask_type, e->chunks);
+        if (many)
+            keep_in_memory(e, &e->mask_slot[at]);
         if (g->blocks[at].alike != at &&
             !e->alike_slot[g->blocks[at].alike].count)
             make_slot(e, &e->alike_slot[g->blocks[at].alike], e->mask_type,
                       e->chunks);
+        if (many)
+            keep_in_memory(e, &e->alike_slot[at]);
         snprintf(name, sizeof name, "b%d.line%u", at, g->blocks[at].line);
         if (g->blocks[at].pending)
             e->test[at] = emit_new_bb(e, "test");
         e->body[at] = emit_new_bb(e, name);
     }
-    return KILN_OK;
+    if (e->large) {
+        LLVMTypeRef words = LLVMVectorType(e->i64, e->lanes);
+
+        make_slot(e, &e->lanes_now, e->mask_type, e->chunks);
+        e->zeros = LLVMBuildAlloca(e->top, words, "");
+        LLVMBuildStore(e->top, LLVMConstNull(words), e->zeros);
+    }
+    return chain_dead(e) ? kiln_fail(e->err, KILN_E_MEMORY, "out of memory")
+                         : KILN_OK;
 }

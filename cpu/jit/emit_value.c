@@ -40,6 +40,19 @@ LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar)
                                   LLVMConstNull(emit_vec(e, e->i32)), "");
 }
 
+/* A gather copies what it is given. One zero for all gathers of a large
+ * kernel would be as slow as one mask (emit_control.c, renew_mask). */
+LLVMValueRef emit_blank(struct emit *e, LLVMTypeRef type)
+{
+    LLVMValueRef v;
+
+    if (!e->large)
+        return LLVMConstNull(type);
+    v = LLVMBuildLoad2(e->l.b, type, e->zeros, "");
+    LLVMSetVolatile(v, 1);
+    return v;
+}
+
 /* <0, 1, ...> * stride, of the given width. */
 static LLVMValueRef steps(struct emit *e, unsigned bits, int64_t stride)
 {

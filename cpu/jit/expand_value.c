@@ -154,13 +154,9 @@ void expand_equal(struct expand *x, uint32_t pred,
 
 /* --- operands --- */
 
-uint64_t calls_address(const struct ptx_module *m, const struct ptx_func *f)
+uint64_t calls_number(size_t index)
 {
-    f = calls_resolve(f);
-    for (size_t i = 0; i < m->func_count; i++)
-        if (m->funcs[i] == f)
-            return ((uint64_t)i + 1) * 16;
-    return 0;
+    return ((uint64_t)index + 1) * 16;
 }
 
 void expand_map_operand(struct expand *x, const struct instance *i,

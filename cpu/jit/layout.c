@@ -7,6 +7,7 @@
 #include "cpu/jit/layout.h"
 
 #include "cpu/jit/calls.h"
+#include "cpu/jit/expand.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,10 +76,48 @@ static enum kiln_status place_data(struct layout *l, struct kiln_error *err)
     return KILN_OK;
 }
 
+struct addressed {
+    const struct ptx_func *func;
+    uint64_t address;
+};
+
+static int by_func(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const struct addressed *)a)->func;
+    uintptr_t y = (uintptr_t)((const struct addressed *)b)->func;
+
+    return (x > y) - (x < y);
+}
+
+/* The functions in the order of their places in memory, to be found. */
+static struct addressed *number_functions(struct layout *l)
+{
+    const struct ptx_module *m = l->module;
+    struct addressed *list = arena_array(l->arena, m->func_count, sizeof *list);
+
+    for (size_t i = 0; list && i < m->func_count; i++)
+        list[i] = (struct addressed){m->funcs[i], calls_number(i)};
+    if (list)
+        qsort(list, m->func_count, sizeof *list, by_func);
+    return list;
+}
+
+static uint64_t function_address(const struct layout *l,
+                                 const struct addressed *list,
+                                 const struct ptx_func *f)
+{
+    const struct addressed key = {.func = calls_resolve(f)};
+    const struct addressed *found =
+        bsearch(&key, list, l->module->func_count, sizeof key, by_func);
+
+    return found ? found->address : 0;
+}
+
 /* Initial bytes and the addresses among them. */
 static enum kiln_status fill_data(struct layout *l, struct kiln_error *err)
 {
     const struct ptx_module *m = l->module;
+    const struct addressed *funcs;
     size_t refs = 0;
     int any = 0;
 
@@ -93,7 +132,8 @@ static enum kiln_status fill_data(struct layout *l, struct kiln_error *err)
                          "initialised variables of more than 4 GiB");
     l->data_init = arena_alloc(l->arena, l->data_size);
     l->refs = arena_array(l->arena, refs, sizeof *l->refs);
-    if (!l->data_init || !l->refs)
+    funcs = number_functions(l);
+    if (!l->data_init || !l->refs || (m->func_count && !funcs))
         return kiln_fail(err, KILN_E_MEMORY, "out of memory");
     for (size_t i = 0; i < m->var_count; i++) {
         const struct ptx_var *v = m->vars[i];
@@ -107,7 +147,8 @@ static enum kiln_status fill_data(struct layout *l, struct kiln_error *err)
             uint64_t address;
 
             if (ref->func && ref->size == 8) {
-                address = calls_address(m, ref->func) + (uint64_t)ref->addend;
+                address = function_address(l, funcs, ref->func) +
+                          (uint64_t)ref->addend;
                 memcpy(l->data_init + v->offset + ref->at, &address,
                        sizeof address);
                 continue;

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "cpu/jit/cut.h"
 #include "cpu/object/object.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -140,13 +141,21 @@ void machine_prepare(const struct machine *m, LLVMModuleRef module)
 }
 
 /* Warps were made by hand: no vectoriser, no unroller. What mem2reg leaves
- * of slots is folded before instcombine sees it, which costs the most. */
-static const char *const pipelines[] = {
-    "function(mem2reg)",
-    "function(mem2reg,early-cse<memssa>,simplifycfg,"
-    "instcombine<no-verify-fixpoint>,loop-mssa(licm),gvn,instsimplify,"
-    "simplifycfg,adce)",
+ * of slots is folded before instcombine sees it, which costs the most, and
+ * more than linear time where masks are chained. */
+static const char *const pipelines[EFFORTS] = {
+    [EFFORT_FULL] =
+        "function(mem2reg,early-cse<memssa>,simplifycfg,"
+        "instcombine<no-verify-fixpoint>,loop-mssa(licm),gvn,instsimplify,"
+        "simplifycfg,adce)",
+    [EFFORT_LARGE] = "function(mem2reg,early-cse<memssa>,simplifycfg,"
+                     "loop-mssa(licm),instsimplify,simplifycfg,adce)",
+    [EFFORT_HUGE] = "function(mem2reg,early-cse,simplifycfg,adce)",
 };
+
+/* Instructions of a block that is not cut. */
+static const unsigned longest[EFFORTS] = {
+    [EFFORT_FULL] = 512, [EFFORT_LARGE] = 256, [EFFORT_HUGE] = 512};
 
 static int dumps(const char *what)
 {
@@ -164,11 +173,12 @@ static void dump_ir(LLVMModuleRef module, const char *when)
 }
 
 static enum kiln_status optimise(struct machine *m, LLVMModuleRef module,
-                                 struct kiln_error *err)
+                                 enum effort effort, struct kiln_error *err)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef bad =
-        LLVMRunPasses(module, pipelines[m->level ? 1 : 0], m->tm, options);
+    LLVMErrorRef bad = LLVMRunPasses(
+        module, m->level ? pipelines[effort] : "function(mem2reg)", m->tm,
+        options);
     enum kiln_status st = KILN_OK;
 
     if (bad) {
@@ -197,8 +207,8 @@ static void dump_asm(struct machine *m, LLVMModuleRef module)
 }
 
 enum kiln_status machine_compile(struct machine *m, LLVMModuleRef module,
-                                 unsigned char **object, size_t *size,
-                                 struct kiln_error *err)
+                                 enum effort effort, unsigned char **object,
+                                 size_t *size, struct kiln_error *err)
 {
     LLVMMemoryBufferRef made = NULL;
     enum kiln_status st;
@@ -214,9 +224,10 @@ enum kiln_status machine_compile(struct machine *m, LLVMModuleRef module,
     }
     LLVMDisposeMessage(text);
     text = NULL;
-    st = optimise(m, module, err);
+    st = optimise(m, module, effort, err);
     if (st)
         return st;
+    cut_blocks(module, longest[effort]);
     if (dumps("ir"))
         dump_ir(module, "optimised");
     if (dumps("asm"))

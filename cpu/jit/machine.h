@@ -6,6 +6,7 @@
 #define KILN_CPU_JIT_MACHINE_H
 
 #include "base/status.h"
+#include "cpu/jit/effort.h"
 #include "cpu/jit/emit.h"
 #include "cpu/jit/llvm.h"
 
@@ -23,8 +24,8 @@ void machine_close(struct machine *m);
 void machine_prepare(const struct machine *m, LLVMModuleRef module);
 /* Verify, optimise, emit. *object is from kiln_alloc. */
 enum kiln_status machine_compile(struct machine *m, LLVMModuleRef module,
-                                 unsigned char **object, size_t *size,
-                                 struct kiln_error *err);
+                                 enum effort effort, unsigned char **object,
+                                 size_t *size, struct kiln_error *err);
 const char *machine_identity(void); /* "LLVM 22.1.8" */
 
 #endif

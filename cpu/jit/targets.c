@@ -32,7 +32,7 @@ uint64_t targets_address(const struct expand *x, const struct ptx_func *f)
 {
     size_t i = index_of(x, calls_resolve(f));
 
-    return i == SIZE_MAX ? 0 : ((uint64_t)i + 1) * 16;
+    return i == SIZE_MAX ? 0 : calls_number(i);
 }
 
 int targets_first(struct expand *x, const struct ptx_func *f)

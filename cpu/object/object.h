@@ -133,6 +133,17 @@ enum kiln_status object_check(const struct object_info *info, const char *build,
 int object_host_has(const char *feature, size_t n);
 const char *object_host_features(void);
 
+/* Relocatable objects as the code generator emits them, as one, with the info
+ * section: bytes as object_info_write has them. What is not loaded is left
+ * out. *out is made on success. */
+struct object_part {
+    const void *bytes;
+    size_t size;
+};
+enum kiln_status object_join(const struct object_part *parts, size_t count,
+                             const void *info, size_t info_size,
+                             struct buffer *out, struct kiln_error *err);
+
 /* Write the object's digest over itself into its info section: the last thing
  * that its maker does. */
 enum kiln_status object_seal(void *bytes, size_t size, struct kiln_error *err);
