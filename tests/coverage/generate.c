@@ -167,7 +167,7 @@ static enum kiln_status emit(struct one *o, const struct ptx_func *f,
         st = graph_analyse(&g, err);
     if (!st)
         st = emit_kernel(ctx, module, &o->g->machine.target, &k, &g,
-                         rows ? "rows" : "any", 0, &frame, err);
+                         rows ? "rows" : "any", 0, effort_of(f), &frame, err);
     arena_fini(&scratch);
     return st;
 }
