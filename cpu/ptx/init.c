@@ -93,6 +93,8 @@ static enum kiln_status put(struct parser *p, struct init *in, uint64_t at_byte,
     st = reserve(p, in, at_byte + in->element);
     if (st)
         return st;
+    if (in->element < 8) /* only what is kept counts: a u32 of 1 << 32 is 0 */
+        bits &= (UINT64_C(1) << 8 * in->element) - 1;
     in->nonzero |= bits != 0;
     memcpy(in->bytes + at_byte, &bits, in->element < 8 ? in->element : 8);
     return KILN_OK;
