@@ -97,3 +97,22 @@ enum kiln_status elf_table_read(const struct image_source *source,
         *out = t;
     return st;
 }
+
+uint64_t elf_table_end(const struct elf_table *t)
+{
+    const Elf64_Ehdr *h = &t->header;
+    uint64_t end = h->e_shoff + t->count * sizeof *t->sections;
+    uint64_t segments = (uint64_t)h->e_phnum * h->e_phentsize;
+
+    if (!t->count)
+        return t->size;
+    if (elf_table_holds(t, h->e_phoff, segments) && h->e_phoff + segments > end)
+        end = h->e_phoff + segments;
+    for (size_t i = 0; i < t->count; i++) {
+        const Elf64_Shdr *s = &t->sections[i];
+
+        if (elf_table_has_bytes(t, s) && s->sh_offset + s->sh_size > end)
+            end = s->sh_offset + s->sh_size;
+    }
+    return end;
+}

@@ -25,6 +25,9 @@ enum kiln_status elf_table_read(const struct image_source *source,
                                 uint64_t base, uint64_t size,
                                 struct arena *arena, struct elf_table *out,
                                 struct kiln_error *err);
+/* Where the file ends by its tables: what stands behind was put there later.
+ * Its size where there is no table. */
+uint64_t elf_table_end(const struct elf_table *table);
 /* "" where there is none, or none that a person would read. */
 const char *elf_table_name(const struct elf_table *table, const Elf64_Shdr *s);
 /* Whether n bytes at this offset of the ELF file are in it. */

@@ -331,7 +331,7 @@ static enum kiln_status search_ranges(struct scan *s, struct range *list,
 
 /* Sections that tools added without care may stand at any byte, and wrappers
  * may point to any. */
-static enum kiln_status odd_places(struct scan *s, uint64_t base,
+static enum kiln_status odd_places(struct scan *s, uint64_t base, uint64_t end,
                                    uint64_t limit, struct arena *arena,
                                    struct kiln_error *err)
 {
@@ -351,6 +351,7 @@ static enum kiln_status odd_places(struct scan *s, uint64_t base,
                                    s->places[i].offset + s->places[i].size};
         for (size_t i = 0; i < s->wrapped_count; i++)
             if ((s->wrapped[i].offset - base) % 4 == odd &&
+                s->wrapped[i].offset < end &&
                 limit - s->wrapped[i].offset >= FATBIN_HEADER)
                 list[n++] = (struct range){
                     s->wrapped[i].offset, s->wrapped[i].offset + FATBIN_HEADER};
@@ -373,7 +374,7 @@ static int is_object(const struct elf_table *table)
 /* Sections and wrappers of a host ELF file: they tell of what is found. */
 static enum kiln_status read_elf(struct scan *s, uint64_t offset, uint64_t size,
                                  struct arena *arena, struct image_guess *guess,
-                                 int *object, int *anywhere,
+                                 int *object, int *anywhere, uint64_t *end,
                                  struct kiln_error *err)
 {
     struct elf_table table;
@@ -386,6 +387,7 @@ static enum kiln_status read_elf(struct scan *s, uint64_t offset, uint64_t size,
     *object = !st && is_object(&table);
     /* Without its sections nothing tells where odd ones begin. */
     *anywhere = !st && !table.count;
+    *end = st ? offset + size : offset + elf_table_end(&table);
     if (!st && !table.count && table.header.e_shoff) {
         snprintf(text, sizeof text, "%s", guess->text);
         snprintf(guess->text, sizeof guess->text, "the start of %.80s", text);
@@ -404,7 +406,7 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
 {
     int object = 0;
     int anywhere = 1;
-    uint64_t limit = offset + size;
+    uint64_t limit = offset + size, end = limit;
     struct arena arena = {0};
     enum kiln_status st = KILN_OK;
 
@@ -414,7 +416,8 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
     case IMAGE_LTO_IR:
         return found(s, guess->look, offset, size, err);
     case IMAGE_HOST_ELF:
-        st = read_elf(s, offset, size, &arena, guess, &object, &anywhere, err);
+        st = read_elf(s, offset, size, &arena, guess, &object, &anywhere, &end,
+                      err);
         break;
     case IMAGE_FATBIN:
         st = check_header(s, offset, size, err);
@@ -428,10 +431,12 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
                  "a Kiln object for the CPU device");
         st = found(s, IMAGE_OBJECT, offset, size, err);
     } else if (!st) {
-        st = search(s, offset, limit, limit, anywhere, err);
+        st = search(s, offset, end, limit, anywhere, err);
+        /* Installers append theirs to a program, at any byte. */
+        st = st ? st : search(s, end, limit, limit, 1, err);
     }
     if (!st && !object)
-        st = odd_places(s, offset, limit, &arena, err);
+        st = odd_places(s, offset, end, limit, &arena, err);
     s->places = NULL;
     s->place_count = 0;
     s->wrapped = NULL;

@@ -154,6 +154,26 @@ static void containers_stand_anywhere_in_other_files(void **state)
     buffer_fini(&all);
 }
 
+static void containers_stand_at_any_byte_behind_an_elf_file(void **state)
+{
+    struct buffer one = file(GOLDEN "plain.fatbin");
+    struct found f;
+
+    (void)state;
+    for (size_t gap = 0; gap < 5; gap++) {
+        struct buffer all = file(GOLDEN "host.o");
+
+        buffer_zeros(&all, gap);
+        buffer_add(&all, one.bytes, one.size);
+        assert_int_equal(scan(all.bytes, all.size, &f), KILN_OK);
+        assert_int_equal(f.places, 3);
+        assert_int_equal(f.entries, 4);
+        assert_int_equal(f.damages, 0);
+        buffer_fini(&all);
+    }
+    buffer_fini(&one);
+}
+
 static void every_cut_is_survived(void **state)
 {
     static const char *const names[] = {GOLDEN "host.o", GOLDEN "archive.a",
@@ -315,6 +335,7 @@ int main(void)
         cmocka_unit_test(objects_and_archives_tell_section_and_member),
         cmocka_unit_test(a_file_cut_before_its_sections_keeps_its_containers),
         cmocka_unit_test(containers_stand_anywhere_in_other_files),
+        cmocka_unit_test(containers_stand_at_any_byte_behind_an_elf_file),
         cmocka_unit_test(every_cut_is_survived),
         cmocka_unit_test(every_byte_may_be_0_or_255),
         cmocka_unit_test(nested_damage_takes_linear_time),
