@@ -3,9 +3,11 @@
  * kiln pack: a fat binary from cubins and PTX.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "kiln/image.h"
 #include "tool/tool.h"
@@ -128,13 +130,45 @@ static int read_item(struct kiln_pack_item *item)
     return EXIT_DONE;
 }
 
+/* A file that is there, perhaps one of those that are packed, is replaced when
+ * all is written and not before. Into `name` with "" where that cannot be:
+ * devices, pipes, links, folders that take no new file. */
+static FILE *open_beside(const char *path, char *name, size_t room)
+{
+    struct stat info;
+    mode_t mask = umask(0);
+    FILE *to = NULL;
+    int fd = -1, is_there = !lstat(path, &info);
+
+    umask(mask);
+    if ((!is_there || S_ISREG(info.st_mode)) &&
+        (size_t)snprintf(name, room, "%s.XXXXXX", path) < room)
+        fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0 && !fchmod(fd, is_there ? info.st_mode & 07777 : 0666 & ~mask))
+        to = fdopen(fd, "wb");
+    if (to)
+        return to;
+    if (fd >= 0) {
+        unlink(name);
+        close(fd);
+    }
+    *name = '\0';
+    return fopen(path, "wb");
+}
+
 static int write_out(const char *path, const void *bytes, size_t size)
 {
-    FILE *to = fopen(path, "wb");
+    char name[4096];
+    FILE *to = open_beside(path, name, sizeof name);
     int bad = !to || fwrite(bytes, 1, size, to) != size;
 
-    if (to && output_close(to, path, bad))
+    if (to && output_close(to, *name ? name : path, bad))
         bad = 1;
+    if (!bad && *name && rename(name, path)) {
+        bad = errno;
+        unlink(name);
+        errno = bad;
+    }
     if (!bad)
         return EXIT_DONE;
     print_plain(stderr, "kiln pack: %s: %s\n", path, strerror(errno));
