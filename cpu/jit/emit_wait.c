@@ -120,6 +120,14 @@ static uint64_t home_out(struct emit *e, const struct flow *f, int at, size_t w)
     return out;
 }
 
+/* All values whose bits word w has. */
+static uint64_t all_values(const struct emit *e, size_t w)
+{
+    const size_t left = (size_t)e->g->value_count - w * 64;
+
+    return left < 64 ? (1ull << left) - 1 : UINT64_MAX;
+}
+
 /* Forward, from "everywhere" down: a barrier brings home all that is live. */
 static void solve_home(struct emit *e, struct flow *f)
 {
@@ -128,7 +136,7 @@ static void solve_home(struct emit *e, struct flow *f)
 
     for (int i = 1; i < g->order_count; i++)
         for (size_t w = 0; w < f->words; w++)
-            row(f, f->home, g->order[i])[w] = UINT64_MAX;
+            row(f, f->home, g->order[i])[w] = all_values(e, w);
     while (changed) {
         changed = 0;
         for (int i = 1; i < g->order_count; i++) {
@@ -136,7 +144,7 @@ static void solve_home(struct emit *e, struct flow *f)
             const struct graph_block *b = &g->blocks[at];
 
             for (size_t w = 0; w < f->words; w++) {
-                uint64_t in = UINT64_MAX, *now = &row(f, f->home, at)[w];
+                uint64_t in = all_values(e, w), *now = &row(f, f->home, at)[w];
 
                 for (int p = 0; p < b->pred_count; p++) {
                     uint64_t out = home_out(e, f, b->pred[p], w);
