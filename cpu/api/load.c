@@ -95,14 +95,9 @@ static void describe_entry(const struct fatbin_entry *entry,
     image->variant = entry->variant;
     image->kind = WALK_UNKNOWN;
     if (entry->kind == FATBIN_LTO) {
-        char head[4];
-        size_t n = 0;
-
         image->kind = WALK_LTO;
-        if (fatbin_peek(entry, head, sizeof head, &n, NULL))
-            n = 0;
-        if (!fatbin_lto_looks(head, n, entry->flags))
-            image->defect = WALK_NOT_LTO;
+        image->ptx_major = entry->major;
+        image->ptx_minor = entry->minor;
     } else if (entry->kind == FATBIN_PTX) {
         image->kind = WALK_PTX;
         image->ptx_major = entry->major;

@@ -244,12 +244,6 @@ enum kiln_status fatbin_list(struct fatbin *fatbin, struct arena *arena,
     return KILN_OK;
 }
 
-int fatbin_lto_looks(const void *head, size_t got, uint64_t flags)
-{
-    return (flags & FATBIN_SCRAMBLED) ||
-           (got >= 4 && !memcmp(head, "\xed\x43\x4e\x7f", 4));
-}
-
 enum kiln_status fatbin_wrapper_read(const void *wrapper,
                                      struct fatbin_wrapper *out,
                                      struct kiln_error *err)

@@ -107,10 +107,6 @@ enum kiln_status fatbin_unpack(const struct fatbin_entry *entry, uint64_t cap,
 enum kiln_status fatbin_peek(const struct fatbin_entry *entry, void *bytes,
                              size_t size, size_t *got, struct kiln_error *err);
 
-/* Whether an entry of LTO IR is such: scrambled, which nobody but NVIDIA's
- * tools can look into, or with the magic of NVVM's own container. */
-int fatbin_lto_looks(const void *head, size_t got, uint64_t flags);
-
 /* The 24 bytes that a host program keeps for each container. */
 struct fatbin_wrapper {
     uint32_t version;             /* 1 or 2 */

@@ -17,19 +17,6 @@ static const char *note(struct kiln_walk *w, const struct kiln_error *err)
     return arena_strndup(&w->arena, err->text, strlen(err->text));
 }
 
-static int is_lto(const struct kiln_file *file, size_t index)
-{
-    struct buffer plain = {0};
-    int is;
-
-    /* Scrambled ones do not unpack. */
-    file_unpack(file, index, 0, &plain, NULL);
-    is = fatbin_lto_looks(plain.bytes, plain.size,
-                          file_entry(file, index)->flags);
-    buffer_fini(&plain);
-    return is;
-}
-
 static void describe(struct kiln_walk *w, const struct kiln_file *file,
                      size_t index, struct walk_image *image)
 {
@@ -44,11 +31,9 @@ static void describe(struct kiln_walk *w, const struct kiln_file *file,
                             .variant = e->variant,
                             .ptx_major = (uint16_t)e->major,
                             .ptx_minor = (uint16_t)e->minor};
-    if (e->kind == KILN_ENTRY_LTO) {
+    if (e->kind == KILN_ENTRY_LTO)
         image->kind = WALK_LTO;
-        if (!image->raw && !is_lto(file, index))
-            image->defect = WALK_NOT_LTO;
-    } else if (e->kind == KILN_ENTRY_PTX)
+    else if (e->kind == KILN_ENTRY_PTX)
         image->kind = WALK_PTX;
     else if (e->kind == KILN_ENTRY_CUBIN)
         image->kind = WALK_CUBIN;

@@ -140,8 +140,8 @@ void walk_explain(const struct walk_query *q, const struct walk_image *image,
     case WALK_KIND:
         snprintf(text, size, "%s",
                  image->kind != WALK_LTO ? "an entry of unknown kind"
-                 : image->defect != WALK_SOUND
-                     ? "labelled as LTO IR, which it is not"
+                 : !image->ptx_minor
+                     ? "LTO IR of a version that no driver knows"
                      : "LTO IR must be linked first");
         break;
     case WALK_DAMAGED:

@@ -95,16 +95,18 @@ static int telling(enum walk_reason reason)
     }
 }
 
-/* NVIDIA's driver looks at LTO IR when there is nothing else, and then takes
- * what is none for no image at all. */
-static int false_lto(const struct walk_query *q, const struct walk_image *image)
+/* NVIDIA's driver looks at LTO IR when there is nothing else and PTX is not
+ * forced: version 1.0 is then no image to it, while 1.65 (CUDA 13.0) is one
+ * that does not fit. It reads no more of it. */
+static int unknown_lto(const struct walk_query *q,
+                       const struct walk_image *image)
 {
-    return image->kind == WALK_LTO && image->defect != WALK_SOUND &&
-           image->sm <= q->target;
+    return image->kind == WALK_LTO && !image->ptx_minor &&
+           image->sm <= q->target && !q->options->force_ptx;
 }
 
-/* Policy driver stays with NVIDIA's one answer, which LTO IR that is none
- * changes. */
+/* Policy driver stays with NVIDIA's one answer, which LTO IR of an
+ * unknown version changes. */
 static enum kiln_status status_of(const struct walk_query *q,
                                   enum walk_reason reason)
 {
@@ -144,7 +146,7 @@ static void none(const struct walk_query *q, const struct walk_image *images,
             best = i;
     result->status = status_of(q, verdicts[best].reason);
     for (size_t i = 0; !q->best && i < count; i++)
-        if (false_lto(q, &images[i])) {
+        if (unknown_lto(q, &images[i])) {
             result->status = KILN_E_IMAGE;
             best = i;
             break;

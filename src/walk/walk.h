@@ -32,7 +32,6 @@ enum walk_defect {
     WALK_SOUND,
     WALK_NOT_ELF,     /* a cubin entry that is no cubin, or is damaged */
     WALK_NOT_PTX,     /* a PTX entry without .version and .target */
-    WALK_NOT_LTO,     /* an LTO IR entry that is none */
     WALK_NOT_UNPACKED /* the payload does not decompress */
 };
 
@@ -45,8 +44,8 @@ struct walk_image {
      * looked at, and then the container is believed. */
     uint32_t text_sm;
     char text_variant;
-    uint16_t ptx_major;    /* PTX only: .version of the text, or if text_sm */
-    uint16_t ptx_minor;    /* is 0 the container's */
+    uint16_t ptx_major;    /* PTX: .version of the text, or if text_sm is 0 */
+    uint16_t ptx_minor;    /* the container's; LTO IR: the container's */
     uint64_t global_bytes; /* of its global variables; 0: not known. Held
                               against all memory: what is free is the load's */
     enum walk_defect defect;

@@ -87,7 +87,8 @@ static void read_token(const char *token, int raw, struct row *row)
     if (!strncmp(token, "ptx:", 4)) {
         ptx_token(token, image);
     } else if (!strncmp(token, "ent:lto", 7)) {
-        *image = (struct walk_image){.kind = WALK_LTO, .sm = 90};
+        *image = (struct walk_image){
+            .kind = WALK_LTO, .sm = 90, .ptx_major = 1, .ptx_minor = 65};
     } else {
         assert_memory_equal(token, "elf:", 4);
         image->kind = WALK_CUBIN;

@@ -244,27 +244,27 @@ static void variables_have_to_fit_the_memory(void **state)
     assert_int_equal(CHOOSE(images, &small, &driver), 0);
 }
 
-static void
-what_is_labelled_lto_ir_and_is_not_changes_the_drivers_result(void **state)
+static void lto_ir_of_an_unknown_version_changes_the_result(void **state)
 {
     struct walk_image images[] = {
-        CUBIN(80),
-        {.kind = WALK_LTO, .sm = 90, .defect = WALK_NOT_LTO},
-        CUBIN(90)};
+        CUBIN(80), {.kind = WALK_LTO, .sm = 90, .ptx_major = 1}, CUBIN(90)};
+    const struct walk_options force = {.policy = WALK_DRIVER, .force_ptx = 1};
     struct walk_image *lto = &images[1];
 
     (void)state;
     assert_int_equal(CHOOSE(images, &h200, &driver), 2);
     assert_int_equal(choose(images, 2, &h200, &driver), -1);
     assert_int_equal(result.status, KILN_E_IMAGE);
-    assert_non_null(strstr(result.text, "labelled as LTO IR"));
+    assert_non_null(strstr(result.text, "version that no driver knows"));
+    assert_int_equal(choose(images, 2, &h200, &force), -1);
+    assert_int_equal(result.status, KILN_E_NO_BINARY);
     assert_int_equal(choose(images, 2, &h200, &best), -1);
     assert_int_equal(result.status, KILN_E_NO_BINARY);
     lto->sm = 91;
     assert_int_equal(choose(images, 2, &h200, &driver), -1);
     assert_int_equal(result.status, KILN_E_NO_BINARY);
     lto->sm = 90;
-    lto->defect = WALK_SOUND;
+    lto->ptx_minor = 65;
     assert_int_equal(choose(images, 2, &h200, &driver), -1);
     assert_int_equal(result.status, KILN_E_NO_BINARY);
     assert_non_null(strstr(verdicts[1].text, "linked first"));
@@ -350,8 +350,7 @@ int main(void)
         cmocka_unit_test(best_leaves_out_a_target_that_the_device_does_not_run),
         cmocka_unit_test(code_for_a_lower_minor_comes_after_ptx_where_asked),
         cmocka_unit_test(variables_have_to_fit_the_memory),
-        cmocka_unit_test(
-            what_is_labelled_lto_ir_and_is_not_changes_the_drivers_result),
+        cmocka_unit_test(lto_ir_of_an_unknown_version_changes_the_result),
         cmocka_unit_test(a_load_is_foretold_in_a_sentence),
         cmocka_unit_test(a_driver_newer_than_the_table_refuses_no_version),
         cmocka_unit_test(releases_are_found),
