@@ -239,6 +239,28 @@ static LLVMValueRef finite(struct lower_op *o, LLVMValueRef h, enum ptx_type t)
     return select_(l, is_inf, i_sub(l, h, k_int(h, 1)), h);
 }
 
+/* f64 to f32: zero where the number would be below the least normal one if it
+ * were rounded to 24 bits with no least exponent. The subnormals that are left
+ * are flushed afterwards. */
+static LLVMValueRef flush_double(struct lower_op *o, LLVMValueRef x)
+{
+    const enum ptx_round round = o->insn->round;
+    struct lower *l = o->l;
+    LLVMValueRef size = f_abs(l, x), zero, tiny, up;
+    double least = round == PTX_ROUND_NONE || round == PTX_ROUND_RN
+                       ? 0x1.ffffffp-127
+                       : 0x1p-126;
+    tiny = f_cmp(l, LLVMRealOLT, size, k_real(x, least));
+    zero = lower_call2(l, "llvm.copysign", k_real(x, 0), x);
+    if (round == PTX_ROUND_RM || round == PTX_ROUND_RP) {
+        /* Away from zero, all above the largest number of 24 bits. */
+        up = f_cmp(l, LLVMRealOGT, round == PTX_ROUND_RP ? x : f_neg(l, x),
+                   k_real(x, 0x1.fffffep-127));
+        tiny = i_and(l, tiny, i_not(l, up));
+    }
+    return select_(l, tiny, zero, x);
+}
+
 LLVMValueRef lower_cvt_float(struct lower_op *o)
 {
     struct lower *l = o->l;
@@ -251,11 +273,9 @@ LLVMValueRef lower_cvt_float(struct lower_op *o)
         x = lower_saturate(l, x);
     if (lower_has(o, PTX_MOD_RELU))
         x = lower_relu(l, x);
-    /* What is subnormal before it is rounded becomes zero. */
     if (to == PTX_F32 && o->insn->types[1] == PTX_F64 &&
         lower_has(o, PTX_MOD_FTZ))
-        x = select_(l, f_cmp(l, LLVMRealOLT, f_abs(l, x), k_real(x, 0x1p-126)),
-                    lower_call2(l, "llvm.copysign", k_real(x, 0), x), x);
+        x = flush_double(o, x);
     LLVMValueRef r =
         narrow(o, x, to, rounding ? PTX_ROUND_NONE : o->insn->round);
     if (lower_is_half(to))

@@ -161,14 +161,15 @@ LLVMValueRef lower_bits_out(struct lower_op *o, LLVMValueRef bits,
     return lower_is_packed(t) ? lower_join(l, bits, t) : bits;
 }
 
-/* What is below f16's least normal number before it is rounded to zero, as
- * NVIDIA's devices have it: 0x1p-14 less half a place becomes zero. */
+/* What would be below f16's least normal number if it were rounded to 11 bits
+ * with no least exponent becomes zero, as on NVIDIA's devices: all below
+ * 2^-14 less a quarter of a place. */
 static LLVMValueRef flush_half(struct lower *l, LLVMValueRef v)
 {
     LLVMTypeRef type = LLVMTypeOf(v);
     LLVMValueRef bits = lower_as_int(l, v);
     LLVMValueRef size = i_and(l, bits, k_int(bits, 0x7fffffff));
-    LLVMValueRef tiny = i_cmp(l, LLVMIntULT, size, k_int(size, 0x38800000));
+    LLVMValueRef tiny = i_cmp(l, LLVMIntULT, size, k_int(size, 0x387ff000));
     return cast_(
         l, select_(l, tiny, i_and(l, bits, k_int(bits, 0x80000000)), bits),
         type);

@@ -130,10 +130,12 @@ static int split_words(struct plan *p)
 /* 0, or -1 where an operand is neither register, predicate nor constant. */
 static int split_operands(struct plan *p)
 {
-    for (const char *at = p->row->operands; *at;) {
+    const char *other = strstr(p->row->operands, " / ");
+
+    for (const char *at = other ? other + 3 : p->row->operands; *at;) {
         struct operand *o = &p->operands[p->operand_count];
 
-        if (p->operand_count == OPERANDS || *at == '/')
+        if (p->operand_count == OPERANDS)
             return -1;
         memset(o, 0, sizeof *o);
         if (*at == '=') {
@@ -141,7 +143,7 @@ static int split_operands(struct plan *p)
             at++;
         }
         o->letter = *at++;
-        if (!strchr("rRapix", o->letter))
+        if (!strchr("rRapixznZ", o->letter))
             return -1;
         if (o->letter != 'p' && o->letter != 'i')
             o->type = *at++;

@@ -82,10 +82,16 @@ static uint64_t to_float(const struct form *f, struct soft v)
         mode = SOFT_RN;
     }
     v = limited(f, v);
-    /* f64 is flushed before it is rounded. */
+    /* f64 is flushed by what 24 bits and any exponent make of it: scaled up by
+     * 2^24 it has them. */
     if (form_has(f, ".ftz") && k == &SOFT_F32 && form_has(f, ".f64") &&
-        soft_is_subnormal(soft_pack(v, k, SOFT_RZ), k))
-        mode = SOFT_RZ;
+        v.class == SOFT_FINITE &&
+        soft_is_subnormal(soft_pack(v, k, SOFT_RZ), k)) {
+        struct soft big = v;
+        big.e += 24;
+        if ((soft_pack(big, k, mode) & 0x7fffffff) < 0x0c800000)
+            mode = SOFT_RZ;
+    }
     uint64_t r = soft_pack(v, k, mode);
     uint64_t inf = soft_pack((struct soft){SOFT_INF, 0, 0, 0, 0}, k, SOFT_RN);
     uint64_t top = UINT64_C(1) << (k->bits - 1);

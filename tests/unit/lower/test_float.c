@@ -118,10 +118,15 @@ static uint64_t one_result(const struct form *f, const uint64_t *in)
             v[1].sign ^= 1;
         r = soft_add(v[0], v[1], mode);
     }
-    /* f16 is flushed before it is rounded. */
-    if (k == &SOFT_F16 && form_has(f, ".ftz") &&
-        soft_is_subnormal(soft_pack(r, k, SOFT_RZ), k))
-        mode = SOFT_RZ;
+    /* f16 is flushed by what 11 bits and any exponent make of it: scaled up by
+     * 2^10 it has them. */
+    if (k == &SOFT_F16 && form_has(f, ".ftz") && r.class == SOFT_FINITE &&
+        soft_is_subnormal(soft_pack(r, k, SOFT_RZ), k)) {
+        struct soft big = r;
+        big.e += 10;
+        if ((soft_pack(big, k, mode) & 0x7fff) < 0x2c00)
+            mode = SOFT_RZ;
+    }
     return finish(f, soft_pack(r, k, mode));
 }
 
