@@ -396,10 +396,8 @@ static int assembler_refuses(const struct plan *p)
     const enum ptx_type_class k = ptx_type_class(a);
     const int is_float = k == PTX_CLASS_FLOAT || k == PTX_CLASS_PACKED;
 
-    if (is_video(p->row->op))
-        return (has_word(p, "add") || has_word(p, "min") ||
-                has_word(p, "max")) != p->with_optional &&
-               p->row->op != PTX_OP_VMAD;
+    if (is_video(p->row->op)) /* a third operand is for a second operation */
+        return p->with_optional;
     if (p->row->op != PTX_OP_SET)
         return 0;
     if (is_float)

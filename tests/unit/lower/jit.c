@@ -94,7 +94,7 @@ static void write_module(const struct form *form, struct buffer *out)
     const char *at = strchr(form->text, ' ');
     unsigned n = 0;
     buffer_text(out,
-                ".version 9.0\n.target sm_121\n.address_size 64\n"
+                ".version 9.0\n.target sm_121a\n.address_size 64\n"
                 ".visible .entry k()\n{\n.reg .pred %p<9>;\n.reg .b16 %h<9>;\n"
                 ".reg .b8 %q<9>;\n"
                 ".reg .b32 %r<9>;\n.reg .b64 %d<9>;\n");
