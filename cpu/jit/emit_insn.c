@@ -238,6 +238,18 @@ static void fault(struct emit *e, uint32_t kind)
         (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i64}, 4);
 }
 
+/* Registers declared .v2 or .v4: values are of one element each. */
+static int names_vector_register(const struct emit *e, const struct ptx_insn *p)
+{
+    for (int k = 0; k < p->operand_count; k++) {
+        const struct ptx_operand *o = &p->operands[k];
+
+        if (o->kind == PTX_OPERAND_REG && e->g->func->regs[o->reg].vec > 1)
+            return 1;
+    }
+    return 0;
+}
+
 void emit_insn(struct emit *e, const struct graph_insn *insn)
 {
     if (e->scope)
@@ -249,6 +261,10 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
     }
     if (insn->kind == GRAPH_INSN_RESULT) {
         barrier_result(e, insn);
+        return;
+    }
+    if (names_vector_register(e, insn->ptx)) {
+        emit_refuse(e, insn->ptx, "a vector register");
         return;
     }
     switch (insn->ptx->op) {

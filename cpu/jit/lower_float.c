@@ -190,6 +190,23 @@ LLVMValueRef lower_float_out(struct lower_op *o, LLVMValueRef v,
     return lower_bits_out(o, to_bits(l, v, t), t);
 }
 
+/* .ftz of f32 without the processor's mode, for operations whose small results
+ * are inexact: zero where the result would be below the least normal number if
+ * it were rounded with no least exponent, as the processor and NVIDIA's devices
+ * decide it. Scaled up by 2^24 it is rounded so. */
+static LLVMValueRef flush_scaled(struct lower_op *o, enum lower_arith op,
+                                 const LLVMValueRef *v, LLVMValueRef r)
+{
+    struct lower *l = o->l;
+    LLVMValueRef up = k_real(v[0], 0x1p24), big, tiny;
+    LLVMValueRef third = op == LOWER_FMA ? f_mul(l, v[2], up) : NULL;
+
+    big = lower_arith(o, op, o->insn->round, f_mul(l, v[0], up), v[1], third);
+    tiny = f_cmp(l, LLVMRealOLT, f_abs(l, big), k_real(big, 0x1p-102));
+    return select_(l, tiny,
+                   lower_call2(l, "llvm.copysign", k_real(big, 0), big), r);
+}
+
 static LLVMValueRef arithmetic(struct lower_op *o, enum lower_arith op,
                                unsigned count)
 {
@@ -197,6 +214,9 @@ static LLVMValueRef arithmetic(struct lower_op *o, enum lower_arith op,
     for (unsigned i = 0; i < count; i++)
         v[i] = lower_float_in(o, i, o->type);
     LLVMValueRef r = lower_arith(o, op, o->insn->round, v[0], v[1], v[2]);
+    if (r && is_single(o->type) && lower_has(o, PTX_MOD_FTZ) && !o->l->flush &&
+        (op == LOWER_MUL || op == LOWER_DIV || op == LOWER_FMA))
+        r = flush_scaled(o, op, v, r);
     return r ? lower_float_out(o, r, o->type) : NULL;
 }
 

@@ -104,8 +104,17 @@ static uint64_t one_result(const struct form *f, const uint64_t *in)
         raw[i] = flush(f, in[i]);
         v[i] = soft_unpack(raw[i], k);
     }
-    if (form_has(f, "div") || form_has(f, "sqrt") || form_has(f, "rcp"))
-        return finish(f, hardware(f, raw[0], raw[1]));
+    if (form_has(f, "div") || form_has(f, "sqrt") || form_has(f, "rcp")) {
+        uint64_t q = hardware(f, raw[0], raw[1]);
+        /* The least normal number, if 24 bits and any exponent make it that:
+         * asked 2^24 times as large. */
+        if (form_has(f, "div.") && form_has(f, ".ftz") &&
+            (q & 0x7fffffff) == 0x00800000 && (raw[0] & 0x7fffffff) &&
+            (hardware(f, raw[0] + (24u << 23), raw[1]) & 0x7fffffff) <
+                0x0c800000)
+            q &= 0x80000000;
+        return finish(f, q);
+    }
     if (form_has(f, "fma.") && k == &SOFT_F64)
         return fma_double(f, in);
     struct soft r;
@@ -125,6 +134,15 @@ static uint64_t one_result(const struct form *f, const uint64_t *in)
         struct soft big = r;
         big.e += 10;
         if ((soft_pack(big, k, mode) & 0x7fff) < 0x2c00)
+            mode = SOFT_RZ;
+    }
+    /* So is f32 (24 bits), but for sums, which are exact where they are small.
+     */
+    if (k == &SOFT_F32 && form_has(f, ".ftz") && r.class == SOFT_FINITE &&
+        soft_is_subnormal(soft_pack(r, k, SOFT_RZ), k)) {
+        struct soft big = r;
+        big.e += 24;
+        if ((soft_pack(big, k, mode) & 0x7fffffff) < 0x0c800000)
             mode = SOFT_RZ;
     }
     return finish(f, soft_pack(r, k, mode));
