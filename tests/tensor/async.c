@@ -115,6 +115,9 @@ static void run_copies(void)
               128, odd_lanes);
 }
 
+/* Texts of kernels are set by hand. */
+/* clang-format off */
+
 /* --- mbarrier --- */
 
 static uint32_t pipeline(uint32_t at)
@@ -187,25 +190,19 @@ static const char states_text[] = START IF_FIRST
 static const char counts_text[] = START IF_FIRST
     "setp.ne.u32 %p1, %t, 0;\n@%p1 bra OUT;\n"
     "add.u32 %r30, %r5, 32704;\nmbarrier.init.shared.b64 [%r30], 3;\n"
-    "mbarrier.arrive.shared.b64 %x5, [%r30];\n" PENDING("0")
-        TEST("128") "mbarrier.arrive.noComplete.shared.b64 %x5, [%r30], "
-                    "1;\n" PENDING(
-                        "256") "mbarrier.arrive.expect_tx.shared.b64 %x5, "
-                               "[%r30], 48;\n" TEST("384")
-                                   PENDING("512") "mbarrier.complete_tx."
-                                                  "relaxed.cluster.shared::"
-                                                  "cluster.b64 [%r30], "
-                                                  "16;\n" TEST(
-                                                      "640") "mbarrier."
-                                                             "complete_tx."
-                                                             "shared::cta.b64 "
-                                                             "[%r30], "
-                                                             "32;\n" TEST("768")
+    "mbarrier.arrive.shared.b64 %x5, [%r30];\n" PENDING("0") TEST("128")
+    "mbarrier.arrive.noComplete.shared.b64 %x5, [%r30], 1;\n" PENDING("256")
+    "mbarrier.arrive.expect_tx.shared.b64 %x5, [%r30], 48;\n" TEST("384")
+    PENDING("512")
+    "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r30], 16;\n"
+    TEST("640")
+    "mbarrier.complete_tx.shared::cta.b64 [%r30], 32;\n" TEST("768")
     /* the second phase has 3 again: one leaves for good */
     "mbarrier.arrive_drop.shared.b64 %x5, [%r30];\n"
     "mbarrier.arrive.shared.b64 %x5, [%r30];\n" PENDING("896")
-        TEST_1("1024") "mbarrier.arrive.shared.b64 %x5, [%r30];\n" TEST_1(
-            "1152") "mbarrier.inval.shared.b64 [%r30];\nOUT:\n";
+    TEST_1("1024")
+    "mbarrier.arrive.shared.b64 %x5, [%r30];\n" TEST_1("1152")
+    "mbarrier.inval.shared.b64 [%r30];\nOUT:\n";
 
 static uint32_t counted(uint32_t at)
 {
@@ -286,183 +283,19 @@ static uint32_t ranks(uint32_t at)
 }
 
 /* Written by one half before a cluster barrier, read by the other after. */
-static const char cluster_text[] = START "mov.u32 %r6, %cluster_ctarank;\n" PUT(
-    "%r6",
-    "0") "mov.u32 %r6, "
-         "%cluster_nctarank;"
-         "\n" PUT("%r6", "256") "getctarank.shared::cluster.u32 %r6, "
-                                "%r4;\n" PUT(
-                                    "%r6",
-                                    "512") "mapa.shared:"
-                                           ":cluster."
-                                           "u32 %r6, "
-                                           "%r4, "
-                                           "0;\nsetp.eq."
-                                           "u32 %p1, "
-                                           "%r6, %r4;\n"
-                                           "selp.u32 "
-                                           "%r6, 1, 0, "
-                                           "%p1;\n" PUT(
-                                               "%r6",
-                                               "768") "m"
-                                                      "o"
-                                                      "v"
-                                                      "."
-                                                      "u"
-                                                      "3"
-                                                      "2"
-                                                      " "
-                                                      "%"
-                                                      "r"
-                                                      "6"
-                                                      ","
-                                                      " "
-                                                      "1"
-                                                      ";"
-                                                      "\nst.shared.u32 "
-                                                      "[%r4+16384], %r6;\n"
-                                                      "b"
-                                                      "a"
-                                                      "r"
-                                                      "r"
-                                                      "i"
-                                                      "e"
-                                                      "r"
-                                                      "."
-                                                      "c"
-                                                      "l"
-                                                      "u"
-                                                      "s"
-                                                      "t"
-                                                      "e"
-                                                      "r"
-                                                      "."
-                                                      "a"
-                                                      "r"
-                                                      "r"
-                                                      "i"
-                                                      "v"
-                                                      "e"
-                                                      "."
-                                                      "r"
-                                                      "e"
-                                                      "l"
-                                                      "e"
-                                                      "a"
-                                                      "s"
-                                                      "e"
-                                                      "."
-                                                      "a"
-                                                      "l"
-                                                      "i"
-                                                      "g"
-                                                      "n"
-                                                      "e"
-                                                      "d"
-                                                      ";"
-                                                      "\n"
-                                                      "b"
-                                                      "a"
-                                                      "r"
-                                                      "r"
-                                                      "i"
-                                                      "e"
-                                                      "r"
-                                                      "."
-                                                      "c"
-                                                      "l"
-                                                      "u"
-                                                      "s"
-                                                      "t"
-                                                      "e"
-                                                      "r"
-                                                      "."
-                                                      "w"
-                                                      "a"
-                                                      "i"
-                                                      "t"
-                                                      "."
-                                                      "a"
-                                                      "c"
-                                                      "q"
-                                                      "u"
-                                                      "i"
-                                                      "r"
-                                                      "e"
-                                                      "."
-                                                      "a"
-                                                      "l"
-                                                      "i"
-                                                      "g"
-                                                      "n"
-                                                      "e"
-                                                      "d"
-                                                      ";"
-                                                      "\n"
-                                                      "x"
-                                                      "o"
-                                                      "r"
-                                                      "."
-                                                      "b"
-                                                      "3"
-                                                      "2"
-                                                      " "
-                                                      "%"
-                                                      "r"
-                                                      "7"
-                                                      ","
-                                                      " "
-                                                      "%"
-                                                      "t"
-                                                      ","
-                                                      " "
-                                                      "6"
-                                                      "3"
-                                                      ";"
-                                                      "\nshl.b32 %r7, %r7, "
-                                                      "4;\nadd.u32 %r7, %r7, "
-                                                      "%r5;\n"
-                                                      "l"
-                                                      "d"
-                                                      "."
-                                                      "s"
-                                                      "h"
-                                                      "a"
-                                                      "r"
-                                                      "e"
-                                                      "d"
-                                                      ":"
-                                                      ":"
-                                                      "c"
-                                                      "l"
-                                                      "u"
-                                                      "s"
-                                                      "t"
-                                                      "e"
-                                                      "r"
-                                                      "."
-                                                      "u"
-                                                      "3"
-                                                      "2"
-                                                      " "
-                                                      "%"
-                                                      "r"
-                                                      "6"
-                                                      ","
-                                                      " "
-                                                      "["
-                                                      "%"
-                                                      "r"
-                                                      "7"
-                                                      "+"
-                                                      "1"
-                                                      "6"
-                                                      "3"
-                                                      "8"
-                                                      "4"
-                                                      "]"
-                                                      ";"
-                                                      "\n" PUT("%r6", "1024");
+static const char cluster_text[] = START
+    "mov.u32 %r6, %cluster_ctarank;\n" PUT("%r6", "0")
+    "mov.u32 %r6, %cluster_nctarank;\n" PUT("%r6", "256")
+    "getctarank.shared::cluster.u32 %r6, %r4;\n" PUT("%r6", "512")
+    "mapa.shared::cluster.u32 %r6, %r4, 0;\nsetp.eq.u32 %p1, %r6, %r4;\n"
+    "selp.u32 %r6, 1, 0, %p1;\n" PUT("%r6", "768")
+    "mov.u32 %r6, 1;\nst.shared.u32 [%r4+16384], %r6;\n"
+    "barrier.cluster.arrive.release.aligned;\n"
+    "barrier.cluster.wait.acquire.aligned;\n"
+    "xor.b32 %r7, %t, 63;\nshl.b32 %r7, %r7, 4;\nadd.u32 %r7, %r7, %r5;\n"
+    "ld.shared::cluster.u32 %r6, [%r7+16384];\n" PUT("%r6", "1024");
+
+/* clang-format on */
 
 int main(void)
 {
