@@ -73,7 +73,7 @@ struct emit {
     unsigned lanes, chunks;
     LLVMValueRef fn;
     LLVMMetadataRef scope; /* of its lines, or NULL */
-    LLVMBuilderRef top; /* places allocas */
+    LLVMBuilderRef top;    /* places allocas */
     LLVMTypeRef i1, i8, i16, i32, i64, ptr;
     LLVMTypeRef mask_type; /* <lanes x i1> */
     LLVMValueRef iota32;   /* <0, 1, 2, ...> */
