@@ -148,8 +148,8 @@ static const char *const pipelines[EFFORTS] = {
         "function(mem2reg,early-cse<memssa>,simplifycfg,"
         "instcombine<no-verify-fixpoint>,loop-mssa(licm),gvn,instsimplify,"
         "simplifycfg,adce)",
-    [EFFORT_LARGE] = "function(mem2reg,early-cse<memssa>,simplifycfg,"
-                     "loop-mssa(licm),instsimplify,simplifycfg,adce)",
+    [EFFORT_LARGE] = ("function(mem2reg,early-cse<memssa>,simplifycfg,"
+                      "loop-mssa(licm),instsimplify,simplifycfg,adce)"),
     [EFFORT_HUGE] = "function(mem2reg,early-cse,simplifycfg,adce)",
 };
 
