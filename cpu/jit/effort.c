@@ -36,7 +36,7 @@ uint64_t effort_deadline(void)
 {
     const char *text = env_get("KILN_JIT_SECONDS");
     char *end = NULL;
-    double seconds = text ? strtod(text, &end) : DEFAULT_SECONDS;
+    double seconds = text ? strtod(text, &end) : (double)DEFAULT_SECONDS;
 
     if (text && (end == text || *end || !(seconds >= 0 && seconds < 1e6)))
         seconds = DEFAULT_SECONDS;
