@@ -300,6 +300,23 @@ out:
     LLVMBuildBr(e->l.b, warp_bb);
 }
 
+/* LLVM follows variables for debuggers, of which there are none, through all
+ * loops over and over wherever a function has lines at all. */
+static int is_deep(const struct graph *g)
+{
+    enum { DEEP = 16 };
+
+    for (int i = 0; i < g->loop_count; i++) {
+        int depth = 0;
+
+        for (int l = i; l >= 0 && depth <= DEEP; l = g->loops[l].parent)
+            depth++;
+        if (depth > DEEP)
+            return 1;
+    }
+    return 0;
+}
+
 enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
                              const struct emit_target *target,
                              const struct layout_kernel *layout,
@@ -328,7 +345,7 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
         module, symbol,
         LLVMFunctionType(LLVMVoidTypeInContext(ctx), args, 3, 0));
     set_attributes(&e, ctx, flush);
-    if (target->lines)
+    if (target->lines && !is_deep(g))
         e.scope = lines_function(target->lines, e.fn, g->func->name);
     e.block = LLVMGetParam(e.fn, 0);
     e.l.b = LLVMCreateBuilderInContext(ctx);

@@ -7,10 +7,11 @@
 
 #include "cpu/jit/emit.h"
 
-/* Masks of so many blocks stay in memory, a few bytes each. As registers they
- * are live from where a warp starts until its lanes come, each through all
- * blocks between: as many phis as the square of the blocks. */
-enum { MANY_BLOCKS = 500 };
+/* Masks of so many blocks or loops stay in memory, a few bytes each. As
+ * registers they are live from where a warp starts until its lanes come, each
+ * through all blocks and round all loops between: as many phis as the square
+ * of the blocks. */
+enum { MANY_BLOCKS = 500, MANY_LOOPS = 20 };
 
 static void make_slot(struct emit *e, struct emit_slot *s, LLVMTypeRef type,
                       unsigned count)
@@ -127,7 +128,8 @@ enum kiln_status emit_make_places(struct emit *e)
 {
     struct graph *g = e->g;
     size_t n = (size_t)g->value_count, blocks = (size_t)g->block_count;
-    const int many = e->large || g->order_count > MANY_BLOCKS;
+    const int many =
+        e->large || g->order_count > MANY_BLOCKS || g->loop_count > MANY_LOOPS;
 
     e->slot = arena_array(g->arena, n, sizeof *e->slot);
     e->exit_slot = arena_array(g->arena, n, sizeof *e->exit_slot);
