@@ -23,7 +23,8 @@ struct table_row {
     char *key;
     char *example; /* of the first one */
     uint64_t count, modules;
-    uint64_t last_module; /* so that each module counts once */
+    unsigned char *seen; /* a bit a module, so that each counts once */
+    size_t seen_size;
 };
 struct table {
     pthread_mutex_t lock;

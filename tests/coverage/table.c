@@ -36,6 +36,27 @@ static struct table_row *row_of(struct table *t, const char *key)
     return &t->rows[t->count++];
 }
 
+/* Whether the module is new to the row. */
+static int first_of(struct table_row *row, uint64_t module)
+{
+    const size_t at = (size_t)(module / 8);
+    const unsigned char bit = (unsigned char)(1u << (module % 8));
+
+    if (at >= row->seen_size) {
+        const size_t size = (at + 256) & ~(size_t)255; /* above at */
+
+        row->seen = realloc(row->seen, size);
+        if (!row->seen)
+            no_memory();
+        memset(row->seen + row->seen_size, 0, size - row->seen_size);
+        row->seen_size = size;
+    }
+    if (row->seen[at] & bit)
+        return 0;
+    row->seen[at] |= bit;
+    return 1;
+}
+
 void table_add(struct table *t, const char *key, uint64_t n, uint64_t module,
                const char *example)
 {
@@ -46,9 +67,7 @@ void table_add(struct table *t, const char *key, uint64_t n, uint64_t module,
     if (!row->example && example)
         row->example = strdup(example);
     row->count += n;
-    if (row->last_module != module + 1)
-        row->modules++;
-    row->last_module = module + 1;
+    row->modules += (uint64_t)first_of(row, module);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -84,6 +103,7 @@ void table_fini(struct table *t)
     for (size_t i = 0; i < t->count; i++) {
         free(t->rows[i].key);
         free(t->rows[i].example);
+        free(t->rows[i].seen);
     }
     free(t->rows);
 }
