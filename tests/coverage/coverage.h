@@ -89,6 +89,7 @@ struct options {
 
 struct totals {
     uint64_t modules, parsed, same, generated;
+    uint64_t to_link; /* name what another module defines */
     uint64_t insns, insns_parsed, insns_refused;
     uint64_t kernels, kernels_taken, bodies, bodies_taken;
     uint64_t objects, objects_good, object_bytes;

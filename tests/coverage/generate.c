@@ -386,6 +386,8 @@ void generate_module(struct generator *g, struct totals *t, uint64_t number,
     if (layout_module(&layout, &err)) {
         o.kernel = &(struct ptx_func){.name = "the module"};
         note_failed(&o, &err);
+        /* Not to be loaded by itself, on any device. */
+        t->to_link += strstr(err.text, "extern") != NULL;
         all = 0;
     }
     for (size_t i = 0; !err.status && i < m->func_count; i++) {
