@@ -131,9 +131,9 @@ struct abi_block {
      * a row of 32 for each argument; results replace the first row. */
     void (*service)(struct abi_block *block, uint32_t warp, uint32_t kind,
                     uint32_t mask, uint64_t *args);
-    void *engine;   /* the engine's own */
-    uint32_t polls; /* rounds of waiting loops, to yield after some */
-    uint32_t warp;  /* that runs, for the sentence of a fault */
+    void *engine;            /* the engine's own */
+    uint32_t polls;          /* rounds of waiting loops, to yield after some */
+    uint32_t warp;           /* that runs, for the sentence of a fault */
     uint64_t (*clock)(void); /* nanoseconds: %globaltimer */
 };
 
