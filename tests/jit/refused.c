@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* The log of a load that must fail. */
-static void refuse(const char *name, const char *body, const char *says)
+static void refuse(const char *name, const char *body, CUresult result,
+                   const char *says)
 {
     char *text = whole_kernel(body, 0), log[4096] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
@@ -20,7 +21,8 @@ static void refuse(const char *name, const char *body, const char *says)
     CUmodule module = NULL;
     CUresult r = cuModuleLoadDataEx(&module, text, 2, options, values);
 
-    CHECK_SAYS(r != CUDA_SUCCESS, "%s: is refused", name);
+    CHECK_SAYS(r == result, "%s: refused with %d, wanted %d", name, (int)r,
+               (int)result);
     CHECK_SAYS(strstr(log, says) != NULL, "%s: the log says \"%s\": %s", name,
                says, log);
     if (!r)
@@ -39,23 +41,37 @@ void run_refused(void)
            "setp.lt.u32 %p2, %r1, 100;\n"
            "@%p2 bra X;\n"
            "ret;\n",
+           CUDA_ERROR_NOT_SUPPORTED,
            "line 24: a loop with more than one entry");
     refuse("an instruction that the CPU has not",
            "mov.u32 %r1, 1;\n"
            "tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];\n"
            "ret;\n",
-           "line 22: tex.1d.v4.s32.s32");
+           CUDA_ERROR_NOT_SUPPORTED, "line 22: tex.1d.v4.s32.s32");
     refuse("a sparse matrix",
            "{ .reg .f32 %f<5>; "
            "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
            "{%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3, %r4}, "
            "{%f1, %f2, %f3, %f4}, %r5, 0x0; }\n"
            "ret;\n",
-           "line 21: mma.sp.sync.aligned.m16n8k16");
+           CUDA_ERROR_NOT_SUPPORTED, "line 21: mma.sp.sync.aligned.m16n8k16");
     refuse("a copy by a tensor map",
            "cp.async.bulk.commit_group;\n"
            "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group "
            "[%rd1, {%r1}], [%r2];\n"
            "ret;\n",
-           "line 22: cp.async.bulk.tensor.1d");
+           CUDA_ERROR_NOT_SUPPORTED, "line 22: cp.async.bulk.tensor.1d");
+    refuse("a question of textures",
+           "istypep.texref %p1, %rd1;\n"
+           "ret;\n",
+           CUDA_ERROR_NOT_SUPPORTED, "line 21: istypep.texref");
+    refuse("what is no PTX",
+           "mov.u32 %r1, 1;\n"
+           "frobnicate.u32 %r1, %r1;\n"
+           "ret;\n",
+           CUDA_ERROR_INVALID_PTX, "line 22; error");
+    refuse("operands that the instruction does not take",
+           "add.u32 %r1, %r1, %p1;\n"
+           "ret;\n",
+           CUDA_ERROR_INVALID_PTX, "line 21; error");
 }
