@@ -133,7 +133,8 @@ enum kiln_status lower_insn(struct lower *l, const struct ptx_insn *insn,
     LLVMValueRef v = r->fn(&o);
     if (!v)
         return refuse(insn, o.why ? o.why : "not supported", err);
-    int is_signed = lower_signed(o.type);
+    /* The types of cvt.pack are those of the parts; the whole is .b32. */
+    int is_signed = lower_signed(o.type) && !ptx_has(insn, PTX_MOD_PACK);
     if (dst_bits[0])
         dst[0] = lower_width(l, v, dst_bits[0], is_signed);
     if (insn->dst_count > 1 && dst_bits[1]) {
