@@ -116,7 +116,7 @@ static void compare(const char *name, void (*form)(struct buffer *, int), int n)
 
     printf("     %s: %d in %.0f ms, %d in %.0f ms\n", name, n, one * 1e3,
            n * TIMES, more * 1e3);
-    if (more > one * MOST)
+    if (more > one * (double)MOST)
         fail_msg("%s: %d times as much takes %.1f times as long", name, TIMES,
                  more / one);
 }
