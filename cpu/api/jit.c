@@ -142,6 +142,7 @@ static enum kiln_status compile(const char *ptx, size_t size,
         .max_version = c->walk.ptx_major * 10u + c->walk.ptx_minor,
         .build = driver_build(),
         .lineinfo = (unsigned)o->lineinfo,
+        .log_warned = log_level_warned(0),
     };
     struct jit_result result = {.struct_size = sizeof result};
     struct kiln_error why = {0};

@@ -25,6 +25,7 @@ struct jit_request {
     unsigned max_version; /* newest PTX to accept, 90; 0: any known */
     const char *build;    /* driver build identity, for the object */
     unsigned lineinfo;
+    int log_warned; /* a KILN_LOG that is no level was told of */
 };
 
 struct jit_result {

@@ -3,6 +3,7 @@
  * What the driver finds in the plugin.
  */
 #include "base/alloc.h"
+#include "base/log.h"
 #include "cpu/jit/jit.h"
 #include "cpu/jit/machine.h"
 
@@ -16,6 +17,7 @@ enum kiln_status kiln_ptxjit_compile(const struct jit_request *request,
                                      struct jit_result *result,
                                      struct kiln_error *err)
 {
+    log_level_warned(request->log_warned);
     return jit_compile(request, result, err);
 }
 
