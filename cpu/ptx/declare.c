@@ -360,8 +360,10 @@ static enum kiln_status variable(struct parser *p, const struct declarator *d,
         st = check_type(p, v);
     if (!st && p->func && !(v->name = symbol_unique(p, s)))
         return ptx_no_memory(p);
-    if (!p->func)
+    if (!p->func) {
+        rename_note(p, s);
         s->owner = 1;
+    }
     if (!st && accept(p, '='))
         st = parse_initialiser(p, v, open, dims, dim_count);
     else if (!st && !v->size && !v->is_extern && space != PTX_SPACE_PARAM)

@@ -184,6 +184,7 @@ static enum kiln_status settle(struct parser *p, struct symbol *s,
             return ptx_no_memory(p);
         p->module->funcs = funcs;
         funcs[p->module->func_count++] = f;
+        rename_note(p, s);
         s->owner = 1;
         p->depth = 0;
         b = bind_new(p, s, BIND_FUNC);

@@ -166,6 +166,7 @@ struct parser {
     size_t var_cap, func_cap;
     uint64_t init_bytes; /* taken by initialisers so far */
     uint64_t map_entries;
+    int late_names; /* the module has names that a function used before */
 
     /* The function being read. */
     struct ptx_func *func;
@@ -214,6 +215,8 @@ struct binding *bind_new(struct parser *p, struct symbol *s,
                          enum binding_kind kind);
 /* A name that no other thing of the flat function has. */
 const char *symbol_unique(struct parser *p, struct symbol *s);
+/* The name without the digits it ends in; NULL: it ends in none. */
+const struct symbol *symbol_prefix(struct parser *p, const struct symbol *s);
 enum kiln_status declare_reg(struct parser *p, struct symbol *s,
                              enum ptx_type type, uint8_t vec, uint32_t *index);
 enum kiln_status declare_range(struct parser *p, struct symbol *prefix,
@@ -255,6 +258,10 @@ enum kiln_status parse_operand(struct parser *p, struct ptx_operand *o,
 enum kiln_status parse_call(struct parser *p, struct ptx_insn *insn,
                             size_t index);
 enum kiln_status parse_table(struct parser *p, struct symbol *name);
+
+/* rename.c: before the module owns a name; when the text has ended */
+void rename_note(struct parser *p, const struct symbol *s);
+enum kiln_status rename_late(struct parser *p);
 
 /* declare.c */
 struct linkage {

@@ -318,7 +318,7 @@ static enum kiln_status parse(struct parser *p, const char *text, size_t size)
     st = header(p);
     while (!st && !at(p, TOKEN_END))
         st = statement(p);
-    return st;
+    return st ? st : rename_late(p);
 }
 
 enum kiln_status ptx_parse(const char *text, size_t size, struct arena *arena,

@@ -216,15 +216,18 @@ struct binding *bind_new(struct parser *p, struct symbol *s,
 
 /* --- flat names -------------------------------------------------------- */
 
+const struct symbol *symbol_prefix(struct parser *p, const struct symbol *s)
+{
+    const size_t digits = digits_of(s->name, s->len);
+
+    return digits ? symbol_get(p, s->name, s->len - digits) : NULL;
+}
+
 /* Whether a family of this function may own the name. */
 static int in_family(struct parser *p, const struct symbol *s)
 {
-    const size_t digits = digits_of(s->name, s->len);
-    const struct symbol *prefix;
+    const struct symbol *prefix = symbol_prefix(p, s);
 
-    if (!digits)
-        return 0;
-    prefix = symbol_get(p, s->name, s->len - digits);
     return prefix && prefix->range_owner == p->func_id;
 }
 
