@@ -232,10 +232,17 @@ static int word_is(const struct text *t, const char *word)
 static enum kiln_status directive(struct text *t, struct kiln_error *err)
 {
     static const char *const words[] = {".maxntid", ".reqntid", ".align"};
-    const unsigned char *at;
+    const unsigned char *at = t->at;
     uint64_t bytes;
     size_t i = 0;
 
+    /* Nearly every dot of a text is none of these. */
+    if (t->end - at < 6 ||
+        !((at[1] == 'c' && at[2] == 'o') || (at[1] == 'm' && at[2] == 'a') ||
+          (at[1] == 'r' && at[2] == 'e') || (at[1] == 'a' && at[2] == 'l'))) {
+        t->at++;
+        return KILN_OK;
+    }
     if (word_is(t, ".const"))
         t->constant = 1;
     while (i < sizeof words / sizeof *words && !word_is(t, words[i]))
@@ -285,6 +292,13 @@ static enum kiln_status bracket(struct text *t, struct kiln_error *err)
     return KILN_OK;
 }
 
+/* Most of a text. */
+static int is_plain(unsigned char c)
+{
+    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= '0' && c <= '9') ||
+           c == ' ' || c == '%' || c == '_' || c == '$';
+}
+
 /* Whatever is none of the above. */
 static void skip(struct text *t)
 {
@@ -306,8 +320,10 @@ enum kiln_status ptx_text_check(const void *text, size_t size,
     while (!st && t.at < t.end) {
         unsigned char c = *t.at;
 
-        if (c == '/' && t.end - t.at > 1 &&
-            (t.at[1] == '/' || t.at[1] == '*')) {
+        if (is_plain(c)) {
+            t.at++;
+        } else if (c == '/' && t.end - t.at > 1 &&
+                   (t.at[1] == '/' || t.at[1] == '*')) {
             st = comment(&t, err);
         } else if (c == '"') {
             st = quoted(&t, err);

@@ -271,7 +271,8 @@ int ptx_entries_next(struct ptx_entries *entries, struct ptx_entry *entry)
             continue;
         }
         /* "x.entry" and "x..entry" are no directives. */
-        if ((start > entries->text &&
+        if (s.end - s.at < 6 || s.at[1] != 'e' ||
+            (start > entries->text &&
              (is_word(start[-1]) || start[-1] == '.')) ||
             !directive(&s, ".entry")) {
             s.at++;
