@@ -317,7 +317,8 @@ static void a_fault_between_barriers_leaves_the_fibers_usable(void **state)
 
         launch(f->stream, fault_in_one_warp, 4, 1024, &out, sizeof out,
                OBJECT_KERNEL_BARRIER);
-        fails(f->stream, KILN_E_ADDRESS, "threads (160,0,0) to (191,0,0): write to 0x8: a null");
+        fails(f->stream, KILN_E_ADDRESS,
+              "threads (160,0,0) to (191,0,0): write to 0x8: a null");
         assert_int_equal(out[5], 0);
         fixture_teardown(state);
         fixture_setup(state);
