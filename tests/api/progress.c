@@ -3,48 +3,10 @@
  * Kernels that wait for other blocks, warps, kernels and the host: all end.
  * With an argument only the case of that name is run.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
-
-static CUmodule module;
-static const char *only;
-
-static CUfunction function(const char *name)
-{
-    CUfunction f = NULL;
-
-    OK(cuModuleGetFunction(&f, module, name));
-    return f;
-}
-
-static CUdeviceptr words(size_t n)
-{
-    CUdeviceptr p = 0;
-
-    OK(cuMemAlloc_v2(&p, n * sizeof(unsigned)));
-    OK(cuMemsetD32_v2(p, 0, n));
-    OK(cuCtxSynchronize()); /* streams that do not wait for it use it */
-    return p;
-}
-
-static unsigned word(CUdeviceptr p, size_t i)
-{
-    unsigned v = 0;
-
-    OK(cuMemcpyDtoH_v2(&v, p + i * sizeof v, sizeof v));
-    return v;
-}
-
-static void run(const char *name, unsigned blocks, unsigned threads,
-                void **args)
-{
-    OK(cuLaunchKernel(function(name), blocks, 1, 1, threads, 1, 1, 0, NULL,
-                      args, NULL));
-    OK(cuCtxSynchronize());
-}
+#include "waits.h"
 
 /* --- blocks --- */
 
@@ -269,35 +231,17 @@ static void the_host(void)
     OK(cuMemFree_v2(out));
 }
 
-static const struct {
-    const char *name;
-    void (*test)(void);
-} tests[] = {{"grid_sync", grid_sync},
-             {"grid_sync_twice", grid_sync_twice},
-             {"own_barrier", own_barrier},
-             {"look_back", look_back},
-             {"look_back_window", look_back_window},
-             {"block_lock", block_lock},
-             {"warps", warps},
-             {"another_kernel", another_kernel},
-             {"the_host", the_host}};
+static const struct wait_test tests[] = {{"grid_sync", grid_sync},
+                                         {"grid_sync_twice", grid_sync_twice},
+                                         {"own_barrier", own_barrier},
+                                         {"look_back", look_back},
+                                         {"look_back_window", look_back_window},
+                                         {"block_lock", block_lock},
+                                         {"warps", warps},
+                                         {"another_kernel", another_kernel},
+                                         {"the_host", the_host}};
 
 int main(int argc, char **argv)
 {
-    char *text;
-
-    test_start();
-    test_need_compiler();
-    only = argc > 1 ? argv[1] : NULL;
-    text = test_read_file(TEST_DATA "/progress.ptx");
-    OK(cuModuleLoadData(&module, text));
-    free(text);
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-        if (only && strcmp(only, tests[i].name))
-            continue;
-        printf("%s\n", tests[i].name);
-        fflush(stdout);
-        tests[i].test();
-    }
-    return test_end();
+    return wait_tests(tests, sizeof tests / sizeof *tests, argc, argv);
 }
