@@ -24,13 +24,14 @@ static enum kiln_status read_at(void *data, uint64_t offset, void *to,
     }
 NOTHING(place, void *data, const struct image_place *what)
 NOTHING(damage, void *data, const struct kiln_error *what)
+NOTHING(lie, void *data, const struct kiln_error *what)
 NOTHING(entry, void *data, const struct fatbin_entry *what,
         uint64_t stored __attribute__((unused)))
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct image_source source = {read_at, (void *)data, size, NULL};
-    struct image_visitor visitor = {NULL, place, entry, damage};
+    struct image_visitor visitor = {NULL, place, entry, damage, lie};
     struct image_guess guess;
     struct kiln_error err;
 

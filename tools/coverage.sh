@@ -65,7 +65,8 @@ reader "fat binary, writing" $least src/image/fatbin_write.c
 # shellcheck disable=SC2046
 reader "cubin" $least src/image/elf_view.c $(git ls-files 'src/image/cubin*.c')
 reader "PTX header" $least src/image/ptx_header.c src/image/ptx_check.c
-reader "host ELF, archive, scan" $least src/image/scan.c src/image/places.c \
+reader "host ELF, archive, scan" $least src/image/scan.c \
+    src/image/scan_container.c src/image/scan_search.c src/image/places.c \
     src/image/find.c src/image/elf_table.c src/image/elf_memory.c \
     src/image/wrappers.c
 reader "guess and extent" $least src/image/guess.c src/image/extent.c

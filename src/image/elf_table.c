@@ -65,33 +65,117 @@ static enum kiln_status read_names(struct elf_table *t, const Elf64_Shdr *s,
     return st;
 }
 
+/* What the header says of the two tables, as far as it can be seen from the
+ * header: KILN_OK where a table of sections may be. */
+static enum kiln_status check_header(const struct elf_table *t,
+                                     struct kiln_error *err)
+{
+    const Elf64_Ehdr *h = &t->header;
+    unsigned class = h->e_ident[EI_CLASS], data = h->e_ident[EI_DATA];
+
+    if (t->size < sizeof *h)
+        return kiln_fail(err, KILN_E_FORMAT, "ELF: %llu bytes, a header has 64",
+                         (unsigned long long)t->size);
+    if (!class || class > ELFCLASS64 || !data || data > ELFDATA2MSB)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "ELF: class %u and byte order %u, 1 or 2 expected",
+                         class, data);
+    if (class != ELFCLASS64 || data != ELFDATA2LSB)
+        return KILN_OK;
+    if (h->e_phnum &&
+        (h->e_phentsize != sizeof(Elf64_Phdr) ||
+         !elf_table_holds(t, h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr))))
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "ELF: %u segments of %u bytes at 0x%llx, expected 56 "
+                         "bytes each within %llu",
+                         h->e_phnum, h->e_phentsize,
+                         (unsigned long long)h->e_phoff,
+                         (unsigned long long)t->size);
+    if (h->e_shoff ? h->e_shentsize != sizeof(Elf64_Shdr) : h->e_shnum)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "ELF: %u sections of %u bytes at 0x%llx, 64 bytes "
+                         "each expected",
+                         h->e_shnum, h->e_shentsize,
+                         (unsigned long long)h->e_shoff);
+    return KILN_OK;
+}
+
+/* The first section whose bytes are not all in the file. */
+static enum kiln_status check_sections(const struct elf_table *t,
+                                       struct kiln_error *err)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const Elf64_Shdr *s = &t->sections[i];
+
+        if (s->sh_type != SHT_NOBITS && s->sh_type != SHT_NULL &&
+            !elf_table_holds(t, s->sh_offset, s->sh_size))
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "ELF: section %zu: %llu bytes at 0x%llx, the file "
+                             "has %llu",
+                             i, (unsigned long long)s->sh_size,
+                             (unsigned long long)s->sh_offset,
+                             (unsigned long long)t->size);
+    }
+    return KILN_OK;
+}
+
+/* `count` rows, as the header says, with their names in section `names`. */
+static enum kiln_status read_sections(struct elf_table *t, uint64_t count,
+                                      uint64_t names, struct arena *arena,
+                                      struct kiln_error *err)
+{
+    Elf64_Shdr *sections;
+    enum kiln_status st;
+
+    if (!count || count > t->size / sizeof *sections ||
+        !elf_table_holds(t, t->header.e_shoff, count * sizeof *sections)) {
+        kiln_fail(&t->damage, KILN_E_FORMAT,
+                  "ELF: a table of %llu sections at 0x%llx, the file has %llu "
+                  "bytes",
+                  (unsigned long long)count,
+                  (unsigned long long)t->header.e_shoff,
+                  (unsigned long long)t->size);
+        return KILN_OK;
+    }
+    sections = arena_array(arena, (size_t)count, sizeof *sections);
+    if (!sections)
+        return kiln_fail(err, KILN_E_MEMORY, "ELF: out of memory");
+    st = elf_table_bytes(t, t->header.e_shoff, sections,
+                         (size_t)count * sizeof *sections, err);
+    t->sections = sections;
+    t->count = (size_t)count;
+    if (st)
+        return st;
+    if (names < count)
+        st = read_names(t, &sections[names], arena, err);
+    if (!check_sections(t, &t->damage) && names >= count)
+        kiln_fail(&t->damage, KILN_E_FORMAT,
+                  "ELF: names of sections in section %llu of %llu",
+                  (unsigned long long)names, (unsigned long long)count);
+    return st;
+}
+
 enum kiln_status elf_table_read(const struct image_source *source,
                                 uint64_t base, uint64_t size,
                                 struct arena *arena, struct elf_table *out,
                                 struct kiln_error *err)
 {
     struct elf_table t = {.source = source, .base = base, .size = size};
+    const Elf64_Ehdr *h = &t.header;
     uint64_t count = 0, names = 0;
-    Elf64_Shdr *sections;
     enum kiln_status st = KILN_OK;
 
     if (size >= sizeof t.header)
         st = elf_table_bytes(&t, 0, &t.header, sizeof t.header, err);
-    if (!st && t.header.e_ident[EI_CLASS] == ELFCLASS64 &&
-        t.header.e_ident[EI_DATA] == ELFDATA2LSB && t.header.e_shoff &&
-        t.header.e_shentsize == sizeof(Elf64_Shdr))
+    if (st)
+        return st;
+    t.damage.status = check_header(&t, &t.damage);
+    if (h->e_ident[EI_CLASS] == ELFCLASS64 &&
+        h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_shoff &&
+        h->e_shentsize == sizeof(Elf64_Shdr)) {
         st = count_of(&t, &count, &names, err);
-    if (!st && count && count <= size / sizeof(Elf64_Shdr) &&
-        elf_table_holds(&t, t.header.e_shoff, count * sizeof(Elf64_Shdr))) {
-        sections = arena_array(arena, (size_t)count, sizeof *sections);
-        if (!sections)
-            return kiln_fail(err, KILN_E_MEMORY, "ELF: out of memory");
-        st = elf_table_bytes(&t, t.header.e_shoff, sections,
-                             (size_t)count * sizeof *sections, err);
-        t.sections = sections;
-        t.count = (size_t)count;
-        if (!st && names < count)
-            st = read_names(&t, &sections[names], arena, err);
+        if (!st)
+            st = read_sections(&t, count, names, arena, err);
     }
     if (!st)
         *out = t;

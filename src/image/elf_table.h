@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The section table of a host ELF file, read through a scan's source. A table
- * that makes no sense is an empty one: containers are found without it.
+ * that makes no sense is an empty one: containers are found without it, and
+ * what is wrong is told.
  */
 #ifndef KILN_IMAGE_ELF_TABLE_H
 #define KILN_IMAGE_ELF_TABLE_H
@@ -19,6 +20,9 @@ struct elf_table {
     size_t count;               /* 0: no table */
     const char *names;          /* names_size bytes and a NUL; NULL: none */
     size_t names_size;
+    /* Where the tables lead out of the file or are no tables; the status of
+     * KILN_OK: nowhere. A file that has none is sound. */
+    struct kiln_error damage;
 };
 
 enum kiln_status elf_table_read(const struct image_source *source,

@@ -59,6 +59,10 @@ struct image_visitor {
     /* The rest of the last place cannot be read. */
     enum kiln_status (*damage)(void *data, const struct kiln_error *what,
                                struct kiln_error *err);
+    /* A host ELF file says of its own tables what cannot be: it is searched
+     * for containers all the same. */
+    enum kiln_status (*lie)(void *data, const struct kiln_error *what,
+                            struct kiln_error *err);
 };
 
 /* guess says what the whole looks like. That nothing was found is no error

@@ -75,9 +75,10 @@ static enum kiln_status scan(struct kiln_file *f, struct kiln_error *err)
         return kiln_fail(err, KILN_E_IMAGE, "%s: an empty file", f->name);
     return kiln_fail(err, KILN_E_IMAGE,
                      f->guess.look == IMAGE_HOST_ELF
-                         ? "%s: %s without device code"
-                         : "%s: no device code in it; it looks like %s",
-                     f->name, f->guess.text);
+                         ? "%s: %s without device code%s%s"
+                         : "%s: no device code in it; it looks like %s%s%s",
+                     f->name, f->guess.text, f->lie_count ? "; " : "",
+                     f->lie_count ? f->lies[0] : "");
 }
 
 static struct kiln_file *file_new(const char *name, struct kiln_error *err)
@@ -190,6 +191,16 @@ const char *kiln_file_looks(const struct kiln_file *file)
 uint64_t kiln_file_size(const struct kiln_file *file)
 {
     return file->source.size;
+}
+
+size_t kiln_file_note_count(const struct kiln_file *file)
+{
+    return file->lie_count < FILE_LIES ? file->lie_count : FILE_LIES;
+}
+
+const char *kiln_file_note(const struct kiln_file *file, size_t index)
+{
+    return index < kiln_file_note_count(file) ? file->lies[index] : "";
 }
 
 size_t kiln_file_container_count(const struct kiln_file *file)

@@ -50,7 +50,7 @@ struct file_container {
 
 /* Libraries have some ten thousand; a list of more is somebody's attack on
  * memory. */
-enum { FILE_LIST_MAX = 1 << 18, FILE_BLOCK = 1 << 10 };
+enum { FILE_LIST_MAX = 1 << 18, FILE_BLOCK = 1 << 10, FILE_LIES = 16 };
 
 struct kiln_file {
     char *name;
@@ -64,8 +64,10 @@ struct kiln_file {
     struct file_entry *entries[FILE_LIST_MAX / FILE_BLOCK];
     size_t container_count;
     size_t entry_count;
-    size_t damages;    /* sentences kept */
-    uint64_t unpacked; /* bytes that all packed entries would give */
+    size_t damages;              /* sentences kept */
+    const char *lies[FILE_LIES]; /* what host ELF files in it say wrongly */
+    size_t lie_count;            /* more may have been met than are kept */
+    uint64_t unpacked;           /* bytes that all packed entries would give */
 };
 
 /* Of an index that is in range. */

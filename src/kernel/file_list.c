@@ -294,6 +294,18 @@ static enum kiln_status take_damage(void *data, const struct kiln_error *what,
     return KILN_OK;
 }
 
+static enum kiln_status take_lie(void *data, const struct kiln_error *what,
+                                 struct kiln_error *err)
+{
+    struct kiln_file *f = data;
+
+    (void)err;
+    if (f->lie_count < FILE_LIES)
+        f->lies[f->lie_count] = keep(f, what->text, strlen(what->text));
+    f->lie_count++;
+    return KILN_OK;
+}
+
 /* ---- containers that belong together ----------------------------------- */
 
 struct by_place {
@@ -343,7 +355,8 @@ enum kiln_status file_list(struct kiln_file *f, struct kiln_error *err)
     const struct image_visitor visitor = {.data = f,
                                           .place = take_place,
                                           .entry = take_entry,
-                                          .damage = take_damage};
+                                          .damage = take_damage,
+                                          .lie = take_lie};
     struct kiln_error bad = {0};
 
     _Static_assert(FILE_NONE == IMAGE_NO_OWNER, "one value for no owner");

@@ -429,6 +429,9 @@ int explain_main(int argc, char **argv)
     x.target.disable_jit = flag("CUDA_DISABLE_PTX_JIT");
     if (kiln_file_open(x.path, &file, &err))
         return refuse(&x, &err);
+    for (size_t i = 0; i < kiln_file_note_count(file); i++)
+        print_plain(stderr, "kiln explain: %s: %s; searched all the same\n",
+                    x.path, kiln_file_note(file, i));
     rc = find_device(&x);
     if (!rc)
         rc = explain_file(&x, file);

@@ -315,6 +315,24 @@ static void list_file(struct inspect *in, const struct kiln_file *file,
         json_end(&in->out, ']');
 }
 
+/* What it says wrongly of itself. */
+static void list_notes(struct inspect *in, const struct kiln_file *file)
+{
+    size_t count = kiln_file_note_count(file);
+
+    if (in->json)
+        json_begin(&in->out, "notes", '[');
+    for (size_t i = 0; i < count; i++) {
+        if (in->json)
+            json_text(&in->out, NULL, kiln_file_note(file, i));
+        print_plain(stderr, "kiln inspect: %s: %s; searched all the same\n",
+                    kiln_file_name(file), kiln_file_note(file, i));
+        in->bad = 1;
+    }
+    if (in->json)
+        json_end(&in->out, ']');
+}
+
 static void inspect_file(struct inspect *in, const char *path)
 {
     struct symbol_stream *stream = NULL;
@@ -358,6 +376,7 @@ static void inspect_file(struct inspect *in, const char *path)
         in->bad = 1;
     }
     in->bad |= bad;
+    list_notes(in, file);
     if (in->json)
         json_end(&in->out, '}');
     else

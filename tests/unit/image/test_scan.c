@@ -2,6 +2,7 @@
  *
  * Finding containers in files, and cubins that a driver must not be given.
  */
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,9 +21,9 @@ struct found {
     const unsigned char *bytes;
     size_t size;
     uint64_t reads;
-    unsigned places, entries, damages;
+    unsigned places, entries, damages, lies;
     struct image_place first;
-    char section[64], member[64], text[252];
+    char section[64], member[64], text[252], lie[252];
 };
 
 static enum kiln_status read_at(void *data, uint64_t offset, void *to,
@@ -76,9 +77,21 @@ static enum kiln_status damage(void *data, const struct kiln_error *what,
     return KILN_OK;
 }
 
+static enum kiln_status lie(void *data, const struct kiln_error *what,
+                            struct kiln_error *err)
+{
+    struct found *f = data;
+
+    (void)err;
+    assert_true(*what->text);
+    snprintf(f->lie, sizeof f->lie, "%s", what->text);
+    f->lies++;
+    return KILN_OK;
+}
+
 static enum kiln_status scan(const void *bytes, size_t size, struct found *f)
 {
-    const struct image_visitor visitor = {f, place, entry, damage};
+    const struct image_visitor visitor = {f, place, entry, damage, lie};
     const struct image_source source = {
         .read = read_at, .data = f, .size = size};
     struct image_guess guess;
@@ -132,6 +145,82 @@ static void a_file_cut_before_its_sections_keeps_its_containers(void **state)
     assert_int_equal(f.first.offset % 4, 2);
     assert_string_equal(f.section, "");
     buffer_fini(&object);
+}
+
+/* The object with a field of its header, or of a section's row, changed. */
+static void scan_changed(const struct buffer *object, size_t at, size_t size,
+                         uint64_t value, struct found *f)
+{
+    struct buffer b = {0};
+
+    buffer_add(&b, object->bytes, object->size);
+    memcpy(b.bytes + at, &value, size);
+    assert_int_equal(scan(b.bytes, b.size, f), KILN_OK);
+    assert_int_equal(f->places, 2);
+    assert_int_equal(f->entries, 3);
+    assert_int_equal(f->damages, 0);
+    buffer_fini(&b);
+}
+
+static void tables_that_lie_are_told_and_searched_without(void **state)
+{
+    static const struct {
+        size_t at, size;
+        uint64_t value;
+        const char *told;
+    } fields[] = {
+        {EI_CLASS, 1, 0, "ELF: class 0 and byte order 1, 1 or 2 expected"},
+        {EI_DATA, 1, 255, "ELF: class 2 and byte order 255, 1 or 2 expected"},
+        {40, 8, 0, "sections of 64 bytes at 0x0, 64 bytes each expected"},
+        {40, 8, UINT64_MAX, "sections at 0xffffffffffffffff, the file has"},
+        {56, 2, 1, "ELF: 1 segments of 0 bytes at 0x0, expected 56"},
+        {58, 2, 0, "sections of 0 bytes at"},
+        {58, 2, 0xffff, "sections of 65535 bytes at"},
+        {60, 2, 0, "ELF: a table of 0 sections at"},
+        {60, 2, 0xffff, "ELF: a table of 65535 sections at"},
+        {62, 2, 0xff, "ELF: names of sections in section 255 of"}};
+    struct buffer object = file(GOLDEN "host.o");
+    struct found f;
+    uint64_t table;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        scan_changed(&object, fields[i].at, fields[i].size, fields[i].value,
+                     &f);
+        assert_int_equal(f.lies, 1);
+        if (!strstr(f.lie, fields[i].told))
+            fail_msg("\"%s\" in place of \"%s\"", f.lie, fields[i].told);
+    }
+    memcpy(&table, object.bytes + 40, sizeof table);
+    scan_changed(&object,
+                 table + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size), 8,
+                 UINT64_MAX, &f);
+    assert_int_equal(f.lies, 1);
+    assert_non_null(
+        strstr(f.lie, "ELF: section 1: 18446744073709551615 bytes"));
+    /* One that has no table says nothing wrong. */
+    memset(object.bytes + 40, 0, 8);
+    scan_changed(&object, 60, 2, 0, &f);
+    assert_int_equal(f.lies, 0);
+    assert_int_equal(scan(object.bytes, 30, &f), KILN_OK);
+    assert_string_equal(f.lie, "ELF: 30 bytes, a header has 64");
+    buffer_fini(&object);
+}
+
+static void a_lie_names_the_member(void **state)
+{
+    struct buffer archive = file(GOLDEN "archive.a");
+    unsigned char *elf = memmem(archive.bytes, archive.size, ELFMAG, SELFMAG);
+    struct found f;
+
+    (void)state;
+    assert_non_null(elf);
+    elf[58] = 1;
+    assert_int_equal(scan(archive.bytes, archive.size, &f), KILN_OK);
+    assert_int_equal(f.places, 4);
+    assert_int_equal(f.lies, 1);
+    assert_non_null(strstr(f.lie, ".o: ELF: "));
+    buffer_fini(&archive);
 }
 
 static void containers_stand_anywhere_in_other_files(void **state)
@@ -334,6 +423,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_and_archives_tell_section_and_member),
         cmocka_unit_test(a_file_cut_before_its_sections_keeps_its_containers),
+        cmocka_unit_test(tables_that_lie_are_told_and_searched_without),
+        cmocka_unit_test(a_lie_names_the_member),
         cmocka_unit_test(containers_stand_anywhere_in_other_files),
         cmocka_unit_test(containers_stand_at_any_byte_behind_an_elf_file),
         cmocka_unit_test(every_cut_is_survived),

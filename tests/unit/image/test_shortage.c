@@ -262,7 +262,7 @@ static enum kiln_status scan(const struct buffer *b, long reads, long calls,
     struct source s = {b, reads, calls};
     const struct image_source source = {
         .read = read_at, .data = &s, .size = b->size};
-    const struct image_visitor visitor = {&s, place, entry, damage};
+    const struct image_visitor visitor = {&s, place, entry, damage, damage};
     struct image_guess guess;
     struct kiln_error err = {0};
     enum kiln_status st;

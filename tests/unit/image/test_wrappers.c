@@ -69,7 +69,7 @@ static enum kiln_status damage(void *data, const struct kiln_error *what,
 
 static void scan(const void *bytes, size_t size, struct found *f)
 {
-    const struct image_visitor visitor = {f, place, entry, damage};
+    const struct image_visitor visitor = {f, place, entry, damage, damage};
     const struct image_source source = {
         .read = read_at, .data = f, .size = size};
     struct image_guess guess;
