@@ -71,7 +71,7 @@ static enum kiln_status read_header(struct archive *a, const char **header,
     uint64_t left = a->source->size - a->next;
     enum kiln_status st = KILN_OK;
 
-    if (a->next < a->near_at || a->near_size < AR_HEADER ||
+    if (a->near_size < AR_HEADER ||
         a->next - a->near_at > a->near_size - AR_HEADER) {
         a->near_at = a->next;
         a->near_size = left < sizeof a->near ? (size_t)left : sizeof a->near;
@@ -82,12 +82,13 @@ static enum kiln_status read_header(struct archive *a, const char **header,
     return st;
 }
 
+/* n is 15 at most. */
 static int decimal(const char *text, size_t n, uint64_t *out)
 {
     uint64_t v = 0;
     size_t i = 0;
 
-    for (; i < n && text[i] >= '0' && text[i] <= '9' && i < 15; i++)
+    for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
         v = v * 10 + (uint64_t)(text[i] - '0');
     *out = v;
     return i > 0;

@@ -25,7 +25,8 @@ struct reading {
     struct wrapped *list;
     size_t count, cap;
     uint64_t budget;   /* bytes of sections that may be read */
-    uint64_t pointers; /* of arrays, read */
+    uint64_t pointers; /* of arrays that may be read: arrays of a hostile file
+                          may all lie on the same bytes */
 };
 
 static enum kiln_status add(struct reading *r, uint64_t offset, int version,
@@ -58,8 +59,9 @@ static enum kiln_status read_array(struct reading *r, uint64_t address,
     if (where != ELF_IN_FILE)
         return KILN_OK;
     for (; left >= 8 && r->count < LIST_MAX; left -= 8, at += 8, address += 8) {
-        if (r->pointers++ == LIST_MAX)
+        if (!r->pointers)
             return KILN_OK;
+        r->pointers--;
         st = elf_table_bytes(r->memory.table, at, &word, 8, err);
         if (!st)
             st = elf_memory_pointer(&r->memory, address, word, &word, err);
@@ -194,7 +196,8 @@ enum kiln_status elf_wrappers(const struct elf_table *t, struct arena *arena,
                               struct wrapped **list, size_t *count,
                               struct kiln_error *err)
 {
-    struct reading r = {.arena = arena, .budget = t->size};
+    struct reading r = {
+        .arena = arena, .budget = t->size, .pointers = t->size / 8};
     enum kiln_status st = elf_memory_open(t, arena, &r.memory, err);
 
     for (size_t i = 0; !st && i < t->count; i++) {
