@@ -6,6 +6,7 @@
 #
 #     run.sh SECONDS OUT [CORES]
 #
+# READERS="scan=7 ptx=5" runs those alone, each with so many processes.
 # Every process of a reader shares one corpus folder, live/NAME beside this
 # file, with which the next run begins. OUT gets
 #     result.txt      a line a reader: executions, seconds, processes, edges
@@ -26,10 +27,23 @@ cores=${3:-$(nproc)}
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export ASAN_OPTIONS=quarantine_size_mb=4:max_malloc_fill_size=0:allocator_may_return_null=1:handle_abort=1
 readers=$(cd "$here/bin" && ls | sed 's/^fuzz_//')
+[ -z "${READERS:-}" ] || readers=$(for r in $READERS; do echo "${r%%=*}"; done)
+for r in $readers; do
+    [ -x "$here/bin/fuzz_$r" ] || {
+        echo "$0: no reader $r" >&2
+        exit 2
+    }
+done
 rm -f "$here"/logs/*
 
 # The slow ones get more of the cores.
 processes() {
+    for r in ${READERS:-}; do
+        [ "${r%%=*}" != "$1" ] || {
+            echo "${r#*=}"
+            return
+        }
+    done
     case $1 in
     cubin | ptx) share=3 ;;
     fatbin | header | scan) share=2 ;;
