@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fuzz/mutate.h"
+#include "image/fatbin.h"
 
 struct field {
     uint8_t at, size;
@@ -97,7 +98,7 @@ static void change_row(struct buffer *b, const Elf64_Ehdr *h, uint32_t i,
     Elf64_Shdr s = section_of(b, h, i), other;
 
     other = section_of(b, h, rng_below(r, h->e_shnum));
-    switch (rng_below(r, 9)) {
+    switch (rng_below(r, 10)) {
     case 0:
         s.sh_type = types[rng_below(r, sizeof types / sizeof *types)];
         break;
@@ -121,6 +122,9 @@ static void change_row(struct buffer *b, const Elf64_Ehdr *h, uint32_t i,
         s.sh_offset = rng_number(r, b->size);
         break;
     case 7:
+        s.sh_addr = rng_below(r, 2) ? s.sh_offset : rng_number(r, b->size);
+        break;
+    case 8:
         s.sh_offset = other.sh_offset;
         s.sh_size = other.sh_size;
         break;
@@ -157,6 +161,8 @@ static void change_entry(struct buffer *b, const Elf64_Shdr *s,
     static const struct field relocation[] = {{0, 8}, {8, 4}, {12, 4}, {16, 8}};
     static const struct field record[] = {{0, 1}, {1, 1}, {2, 2},
                                           {4, 4}, {8, 2}, {10, 2}};
+    static const uint16_t types[] = {R_X86_64_64, R_X86_64_RELATIVE,
+                                     R_AARCH64_ABS64, R_AARCH64_RELATIVE};
     static const uint8_t bytes[] = {0,    1,    2,    3,    4,    5,
                                     9,    0x0a, 0x10, 0x11, 0x12, 0x17,
                                     0x19, 0x2f, 0x45, 13,   0xf1, 0xf2};
@@ -175,7 +181,53 @@ static void change_entry(struct buffer *b, const Elf64_Shdr *s,
                     : rng_below(r, (uint32_t)(s->sh_size / size)) * size;
     value = f->size == 1 ? bytes[rng_below(r, sizeof bytes)]
                          : rng_number(r, rng_below(r, 2) ? sections : 0x60);
+    if (size == 24 && f == &relocation[1] && rng_below(r, 2))
+        value = types[rng_below(r, 4)];
     set_field(b, s->sh_offset + at, f, value);
+}
+
+/* Addresses that mean something: of a section, of its bytes, or none. */
+static uint64_t some_address(const struct buffer *b, const Elf64_Ehdr *h,
+                             struct rng *r)
+{
+    Elf64_Shdr s = section_of(b, h, rng_below(r, h->e_shnum));
+    uint64_t in = s.sh_size < 1 << 16 ? rng_below(r, (uint32_t)s.sh_size) : 0;
+
+    switch (rng_below(r, 8)) {
+    case 0:
+        return 0;
+    case 1:
+        return rng_number(r, b->size);
+    case 2:
+    case 3:
+        return s.sh_offset;
+    case 4:
+        return s.sh_addr + in;
+    default:
+        return s.sh_addr;
+    }
+}
+
+/* A pointer, or the version, of one of the wrappers in a section. */
+static void change_wrapper(struct buffer *b, const Elf64_Ehdr *h,
+                           const Elf64_Shdr *s, struct rng *r)
+{
+    static const struct field fields[] = {{4, 4}, {8, 8}, {16, 8}};
+    uint32_t which = rng_below(r, 3);
+    uint64_t n = s->sh_size / FATBIN_WRAPPER;
+
+    if (n < 1 << 16)
+        set_field(b, s->sh_offset + rng_below(r, (uint32_t)n) * FATBIN_WRAPPER,
+                  &fields[which],
+                  which ? some_address(b, h, r) : 1 + rng_below(r, 2));
+}
+
+static int has_wrappers(const struct buffer *b, const Elf64_Shdr *s)
+{
+    static const uint32_t magic = FATBIN_WRAPPER_MAGIC;
+
+    return lies_inside(b, s) && s->sh_size >= FATBIN_WRAPPER &&
+           !memcmp(b->bytes + s->sh_offset, &magic, sizeof magic);
 }
 
 /* The names' table grows by one at its end, which the section gets; it may be
@@ -233,7 +285,8 @@ static void change_segment(struct buffer *b, Elf64_Ehdr *h, struct rng *r)
 {
     static const struct field fields[] = {{0, 4},  {4, 4},  {8, 8}, {16, 8},
                                           {32, 8}, {40, 8}, {48, 8}};
-    uint64_t room = h->e_phnum * sizeof(Elf64_Phdr);
+    uint64_t room = h->e_phnum * sizeof(Elf64_Phdr), row;
+    Elf64_Shdr s = section_of(b, h, rng_below(r, h->e_shnum));
 
     if (!h->e_phnum || h->e_phoff > b->size || room > b->size - h->e_phoff) {
         buffer_align(b, 8);
@@ -243,8 +296,17 @@ static void change_segment(struct buffer *b, Elf64_Ehdr *h, struct rng *r)
         buffer_zeros(b, sizeof(Elf64_Phdr));
         put_header(b, h);
     }
-    set_field(b, h->e_phoff + rng_below(r, h->e_phnum) * sizeof(Elf64_Phdr),
-              &fields[rng_below(r, 7)], rng_number(r, b->size));
+    row = h->e_phoff + rng_below(r, h->e_phnum) * sizeof(Elf64_Phdr);
+    if (rng_below(r, 2)) {
+        set_field(b, row, &fields[rng_below(r, 7)], rng_number(r, b->size));
+        return;
+    }
+    /* Where a section is in memory, with zeros behind it. */
+    set_field(b, row, &fields[0], PT_LOAD);
+    set_field(b, row, &fields[2], s.sh_offset);
+    set_field(b, row, &fields[3], s.sh_addr);
+    set_field(b, row, &fields[4], s.sh_size);
+    set_field(b, row, &fields[5], s.sh_size + rng_below(r, 64));
 }
 
 /* The bytes of a section, as what they look like. */
@@ -285,7 +347,10 @@ int mutate_elf(struct buffer *b, struct rng *r)
     case 3:
     case 4:
     case 5:
-        change_entry(b, &s, h.e_shnum, r);
+        if (has_wrappers(b, &s) && rng_below(r, 4))
+            change_wrapper(b, &h, &s, r);
+        else
+            change_entry(b, &s, h.e_shnum, r);
         break;
     case 6:
         rename_section(b, &h, i, r);

@@ -12,13 +12,14 @@
 #include "base/file.h"
 #include "cache/entry.h"
 #include "cpu/object/object.h"
+#include "fuzz/seed.h"
 #include "image/fatbin.h"
 
 static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                           ".visible .entry k(.param .u64 p)\n{\nret;\n}\n";
 
-static void put(const char *folder, const char *kind, const char *name,
-                const struct buffer *b)
+void seed_put(const char *folder, const char *kind, const char *name,
+              const struct buffer *b)
 {
     char path[4096];
     struct kiln_error err;
@@ -53,7 +54,7 @@ static void payload(const char *folder, const char *name,
     buffer_u8(&out, 1);
     buffer_u32(&out, (uint32_t)e.plain_size);
     buffer_add(&out, e.payload, (size_t)e.payload_size);
-    put(folder, "unpack", name, &out);
+    seed_put(folder, "unpack", name, &out);
     buffer_fini(&out);
 }
 
@@ -93,8 +94,8 @@ static void fatbins(const char *folder)
             fprintf(stderr, "%s\n", err.text);
             exit(1);
         }
-        put(folder, "fatbin", kinds[i].name, &out);
-        put(folder, "image", kinds[i].name, &out);
+        seed_put(folder, "fatbin", kinds[i].name, &out);
+        seed_put(folder, "image", kinds[i].name, &out);
         payload(folder, kinds[i].name, &out);
         buffer_fini(&out);
     }
@@ -115,7 +116,7 @@ static void entries(const char *folder)
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }
-    put(folder, "entry", "two", &out);
+    seed_put(folder, "entry", "two", &out);
     buffer_fini(&out);
     cache_key_fini(&key);
 }
@@ -157,7 +158,7 @@ static void objects(const char *folder)
     struct buffer out = {0};
 
     object_info_write(&info, &out);
-    put(folder, "object", "info", &out);
+    seed_put(folder, "object", "info", &out);
     buffer_fini(&out);
 }
 
@@ -174,8 +175,9 @@ int main(int argc, char **argv)
     fatbins(argv[1]);
     entries(argv[1]);
     objects(argv[1]);
+    seed_scans(argv[1]);
     buffer_add(&text, ptx, sizeof ptx - 1);
-    put(argv[1], "image", "ptx", &text);
+    seed_put(argv[1], "image", "ptx", &text);
     buffer_fini(&text);
     return 0;
 }
