@@ -251,16 +251,45 @@ static const char *next_mark(const char *at, const char *end)
     return at;
 }
 
-int ptx_entries_next(struct ptx_entries *entries, struct ptx_entry *entry)
+/* Behind .entry: a name, and what may follow one. */
+static enum kiln_status entry_name(const struct ptx_entries *entries,
+                                   struct scan *s, struct ptx_entry *entry,
+                                   struct kiln_error *err)
+{
+    static const char behind[] = "({;./ \t\n\v\f\r";
+    unsigned line = 1;
+
+    skip(s);
+    entry->name = s->at;
+    entry->length = word(s);
+    s->at += entry->length;
+    if (entry->length && s->at < s->end && *s->at && strchr(behind, *s->at))
+        return KILN_OK;
+    for (const char *p = entries->text;
+         (p = memchr(p, '\n', (size_t)(s->at - p))); p++)
+        line++;
+    return s->at == s->end
+               ? kiln_fail(err, KILN_E_PTX, "PTX: line %u: .entry at the end",
+                           line)
+               : kiln_fail(err, KILN_E_PTX,
+                           "PTX: line %u: byte 0x%02x in the name of an entry",
+                           line, (unsigned char)*s->at);
+}
+
+enum kiln_status ptx_entries_next(struct ptx_entries *entries,
+                                  struct ptx_entry *entry, int *more,
+                                  struct kiln_error *err)
 {
     struct scan s = {entries->at, entries->end, 1};
 
     for (;;) {
         const char *start = s.at = next_mark(s.at, s.end);
+        enum kiln_status st;
 
         if (s.at >= s.end) {
             entries->at = s.end;
-            return 0;
+            *more = 0;
+            return KILN_OK;
         }
         if (*s.at == '"') {
             quoted(&s);
@@ -278,12 +307,11 @@ int ptx_entries_next(struct ptx_entries *entries, struct ptx_entry *entry)
             s.at++;
             continue;
         }
-        skip(&s);
-        *entry =
-            (struct ptx_entry){(size_t)(start - entries->text), s.at, word(&s)};
-        entries->at = s.at += entry->length;
-        if (entry->length)
-            return 1;
+        entry->offset = (size_t)(start - entries->text);
+        st = entry_name(entries, &s, entry, err);
+        entries->at = s.at;
+        *more = 1;
+        return st;
     }
 }
 
@@ -296,7 +324,14 @@ enum kiln_status ptx_entry_names(const void *text, size_t size,
     const char **list = NULL;
     size_t n = 0, cap = 0;
 
-    while (ptx_entries_next(&entries, &entry)) {
+    for (;;) {
+        int more;
+        enum kiln_status st = ptx_entries_next(&entries, &entry, &more, err);
+
+        if (st)
+            return st;
+        if (!more)
+            break;
         list = arena_grow(arena, list, n, &cap, sizeof *list);
         if (list)
             list[n] = arena_strndup(arena, entry.name, entry.length);

@@ -40,7 +40,7 @@ enum kiln_status ptx_text_check(const void *text, size_t size,
                                 struct kiln_error *err);
 
 /* .entry definitions and declarations, in order. Comments and strings are
- * skipped; nothing else is looked at. */
+ * skipped; nothing but their names is looked at. */
 struct ptx_entries {
     const char *text;
     const char *at;
@@ -54,8 +54,11 @@ struct ptx_entry {
 };
 
 struct ptx_entries ptx_entries(const void *text, size_t size);
-/* 1 with *entry filled, or 0 at the end. */
-int ptx_entries_next(struct ptx_entries *entries, struct ptx_entry *entry);
+/* *more = 0 at the end. E_PTX with the line where no name follows, or one that
+ * goes on with what is in no name. */
+enum kiln_status ptx_entries_next(struct ptx_entries *entries,
+                                  struct ptx_entry *entry, int *more,
+                                  struct kiln_error *err);
 
 /* Names of all of them, in the arena. */
 enum kiln_status ptx_entry_names(const void *text, size_t size,

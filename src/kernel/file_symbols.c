@@ -245,15 +245,18 @@ static enum kiln_status from_ptx(struct kiln_symbols *s, struct kiln_error *err)
     struct ptx_entries list = ptx_entries(s->plain.bytes, s->plain.size);
     struct ptx_entry entry, next = {0};
     size_t caps[2] = {0, 0};
-    int bad = 0, more = ptx_entries_next(&list, &entry);
+    int bad = 0, more;
+    enum kiln_status st = ptx_entries_next(&list, &entry, &more, err);
 
-    while (!bad && more) {
+    while (!st && !bad && more) {
         unsigned char *end = s->plain.bytes + s->plain.size, kept;
 
         if (s->count == ENTRIES_MAX)
             return kiln_fail(err, KILN_E_FORMAT, "PTX: more than %d entries",
                              ENTRIES_MAX);
-        more = ptx_entries_next(&list, &next);
+        st = ptx_entries_next(&list, &next, &more, err);
+        if (st)
+            break;
         if (more)
             end = s->plain.bytes + next.offset;
         kept = *end;
@@ -263,8 +266,7 @@ static enum kiln_status from_ptx(struct kiln_symbols *s, struct kiln_error *err)
         *end = kept;
         entry = next;
     }
-    return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory")
-               : KILN_OK;
+    return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory") : st;
 }
 
 enum kiln_status kiln_symbols_read(const struct kiln_file *file, size_t entry,

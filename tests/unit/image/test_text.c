@@ -84,7 +84,7 @@ static void entries_are_found_without_parsing(void **state)
         ".version 8.0\n.target sm_80\n// .entry no1\n/* .entry no2 */\n"
         ".file 1 \"a \\\" .entry no3\"\n.visible .entry _Z3fooPf(\n"
         "  .param .u64 p)\n{ mov.entry x; ret; }\n.entry\n  bar { }\n"
-        ".weak .entry $x%y() {} .entryway no4 .entry";
+        ".weak .entry $x%y/**/() {} .entryway no4";
     struct arena arena = {0};
     const char **names;
     size_t count;
@@ -98,9 +98,49 @@ static void entries_are_found_without_parsing(void **state)
     assert_string_equal(names[1], "bar");
     assert_string_equal(names[2], "$x%y");
     arena_fini(&arena);
-    for (size_t n = 0; n < sizeof text; n++)
-        assert_int_equal(ptx_entry_names(text, n, &arena, &names, &count, NULL),
+    for (size_t n = 0; n < sizeof text; n++) {
+        struct kiln_error err;
+
+        if (ptx_entry_names(text, n, &arena, &names, &count, &err))
+            assert_non_null(strstr(err.text, ".entry at the end"));
+    }
+    arena_fini(&arena);
+}
+
+static void a_byte_that_no_name_has_is_told_with_its_line(void **state)
+{
+    static const struct {
+        const char *text, *told;
+    } cases[] = {
+        {".entry k\xff(", "PTX: line 1: byte 0xff in the name of an entry"},
+        {".entry a() {}\n\n.entry \xc3\xa9() {}", "line 3: byte 0xc3 in"},
+        {".entry a() {}\n.entry\n// x\n k-m()", "line 4: byte 0x2d in"},
+        {".entry k)", "byte 0x29"},
+        {"\n.entry ( )", "line 2: byte 0x28"},
+        {".entry k", "line 1: .entry at the end"},
+        {".entry", "line 1: .entry at the end"}};
+    static const char *const fine[] = {".entry k{", ".entry k;", ".entry k\t;",
+                                       ".entry k.maxntid 1", ".entry k/**/{"};
+    struct arena arena = {0};
+    struct kiln_error err;
+    const char **names;
+    size_t count;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(ptx_entry_names(cases[i].text, strlen(cases[i].text),
+                                         &arena, &names, &count, &err),
+                         KILN_E_PTX);
+        if (!strstr(err.text, cases[i].told))
+            fail_msg("\"%s\" in place of \"%s\"", err.text, cases[i].told);
+    }
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        assert_int_equal(ptx_entry_names(fine[i], strlen(fine[i]), &arena,
+                                         &names, &count, NULL),
                          KILN_OK);
+        assert_int_equal(count, 1);
+        assert_string_equal(names[0], "k");
+    }
     arena_fini(&arena);
 }
 
@@ -228,6 +268,7 @@ int main(void)
         cmocka_unit_test(headers_are_read_behind_comments),
         cmocka_unit_test(wrong_headers_name_the_line),
         cmocka_unit_test(entries_are_found_without_parsing),
+        cmocka_unit_test(a_byte_that_no_name_has_is_told_with_its_line),
         cmocka_unit_test(bytes_are_called_by_their_name),
         cmocka_unit_test(the_length_of_a_bare_image_is_found_or_refused),
         cmocka_unit_test(a_wild_section_table_is_refused),
