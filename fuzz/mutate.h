@@ -28,6 +28,8 @@ int mutate_archive(struct buffer *b, struct rng *r);
 /* A whole mutator: words of the text are exchanged for words of the list. */
 size_t mutate_text(uint8_t *data, size_t size, size_t most, unsigned seed,
                    const char *const *words, size_t count);
+/* An instruction for the text, as a row of forms.def says, added to *out. */
+void mutate_form(const struct buffer *text, struct rng *r, struct buffer *out);
 /* What libFuzzer does by itself; the result has at most `most` bytes. */
 void mutate_blindly(struct buffer *b, size_t most);
 /* One of the above, by the first bytes. */

@@ -61,6 +61,23 @@ static void number(struct buffer *out, struct rng *r)
     buffer_text(out, text);
 }
 
+/* A span again and again; words that end in a digit are other words in each
+ * copy, so that what holds names has to grow. */
+static void repeat(struct buffer *out, const unsigned char *bytes, size_t size,
+                   struct rng *r)
+{
+    const uint32_t copies = 1u << rng_below(r, 8);
+
+    for (uint32_t i = 0; i < copies && out->size < 16384; i++) {
+        for (size_t k = 0; k < size; k++) {
+            buffer_add(out, bytes + k, 1);
+            if (bytes[k] >= '0' && bytes[k] <= '9' &&
+                (k + 1 == size || !is_word(bytes[k + 1])))
+                buffer_printf(out, "%u", i);
+        }
+    }
+}
+
 static void change(struct buffer *b, struct rng *r, const char *const *words,
                    size_t count)
 {
@@ -73,7 +90,7 @@ static void change(struct buffer *b, struct rng *r, const char *const *words,
     }
     token(b, rng_below(r, (uint32_t)b->size), &at, &size);
     to = at;
-    switch (rng_below(r, 8)) {
+    switch (rng_below(r, 9)) {
     case 0: /* dropped */
         break;
     case 1: /* some dropped */
@@ -92,7 +109,11 @@ static void change(struct buffer *b, struct rng *r, const char *const *words,
     case 4:
         number(&with, r);
         break;
-    case 5: /* put before it */
+    case 5:
+        repeat(&with, b->bytes + at, span(b, at, r), r);
+        size = 0;
+        break;
+    case 6: /* put before it */
         size = 0;
         /* fall through */
     default:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writes the corpora of the binary formats with Kiln's own writers:
- * fuzz_seed FOLDER puts FOLDER/fatbin, FOLDER/entry and so on there.
+ * fuzz_seed FOLDER PTXAS puts FOLDER/fatbin, FOLDER/entry and so on there,
+ * and PTX made of the lines in PTXAS, which is tests/ptxas.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
 {
     struct buffer text = {0};
 
-    if (argc != 2)
+    if (argc != 3)
         return 2;
     if (mkdir(argv[1], 0777) && errno != EEXIST) {
         perror(argv[1]);
@@ -176,6 +177,7 @@ int main(int argc, char **argv)
     entries(argv[1]);
     objects(argv[1]);
     seed_scans(argv[1]);
+    seed_ptx(argv[1], argv[2]);
     buffer_add(&text, ptx, sizeof ptx - 1);
     seed_put(argv[1], "image", "ptx", &text);
     buffer_fini(&text);

@@ -12,5 +12,7 @@ void seed_put(const char *folder, const char *kind, const char *name,
               const struct buffer *b);
 /* Host ELF files and others, into FOLDER/scan. */
 void seed_scans(const char *folder);
+/* Lines that an assembler takes, of tests/ptxas, into FOLDER/ptx. */
+void seed_ptx(const char *folder, const char *tests);
 
 #endif

@@ -166,10 +166,12 @@ static int sreg_suits(enum ptx_type type, const struct ptx_operand *o)
 
 static int address_suits(const struct check *c, const struct ptx_operand *o)
 {
-    const enum ptx_type type = c->func->regs[o->reg].type;
+    const struct ptx_reg *r = &c->func->regs[o->reg];
+    const enum ptx_type type = r->type;
     const enum ptx_type_class rc = ptx_type_class(type);
 
-    return (rc == PTX_CLASS_BITS || is_int(rc)) && ptx_type_bits(type) <= 64;
+    return (r->vec == 1 || o->dim) && (rc == PTX_CLASS_BITS || is_int(rc)) &&
+           ptx_type_bits(type) <= 64;
 }
 
 /* --- operands ---------------------------------------------------------- */

@@ -410,8 +410,14 @@ static enum kiln_status bind_parameter(struct parser *p, struct ptx_var *v,
 {
     struct binding *b;
 
-    if (v->space == PTX_SPACE_REG)
-        return declare_reg(p, s, v->type, v->vec, &v->reg);
+    if (v->space == PTX_SPACE_REG) {
+        const enum kiln_status st = declare_reg(p, s, v->type, v->vec, &v->reg);
+
+        /* Not the text's name where the module has another thing of it. */
+        if (!st && v->reg < p->func->reg_count)
+            v->name = p->func->regs[v->reg].name;
+        return st;
+    }
     if (s->bind && s->bind->depth == p->depth)
         return ptx_error(p, v->line,
                          "Duplicate definition of variable '%.100s'", s->name);

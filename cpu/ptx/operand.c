@@ -251,6 +251,8 @@ static enum kiln_status address(struct parser *p, struct ptx_operand *o,
         return st;
     switch (o->kind) {
     case PTX_OPERAND_REG:
+        if (o->negate || o->dim >= PTX_PART_B0)
+            return ptx_error(p, line, "Illegal address operand");
         o->kind = PTX_OPERAND_ADDR_REG;
         return offset(p, &o->ival);
     case PTX_OPERAND_VAR:
