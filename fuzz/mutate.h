@@ -10,15 +10,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-
-struct rng {
-    uint64_t state;
-};
-
-/* A number below n; 0 for n = 0. */
-uint32_t rng_below(struct rng *r, uint32_t n);
-/* One that upsets: around 0, around the limit, powers of two. */
-uint64_t rng_number(struct rng *r, uint64_t limit);
+#include "fuzz/random.h"
 
 /* Each changes *b, whose bytes begin as its format does. 0 when they turn
  * out not to be of it, and *b is as it was. */
@@ -28,8 +20,8 @@ int mutate_archive(struct buffer *b, struct rng *r);
 /* A whole mutator: words of the text are exchanged for words of the list. */
 size_t mutate_text(uint8_t *data, size_t size, size_t most, unsigned seed,
                    const char *const *words, size_t count);
-/* An instruction for the text, as a row of forms.def says, added to *out. */
-void mutate_form(const struct buffer *text, struct rng *r, struct buffer *out);
+/* Whether a word of PTX may hold it. */
+int mutate_is_word(unsigned char c);
 /* What libFuzzer does by itself; the result has at most `most` bytes. */
 void mutate_blindly(struct buffer *b, size_t most);
 /* One of the above, by the first bytes. */

@@ -1,15 +1,8 @@
-/* SPDX-License-Identifier: MIT
- *
- * Instructions made of a row of forms.def: words of its modifiers, operands
- * as its patterns say, with names of the text or of tests/ptxas/frame.ptx.
- * Most of them pass the checks of modifiers, and many those of operands, so
- * that a change of one token is tried behind all of them.
- */
+/* SPDX-License-Identifier: MIT */
+#include "fuzz/mutate_form.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "cpu/ptx/ptx.h"
-#include "fuzz/mutate.h"
 
 static const struct row {
     enum ptx_op op;
@@ -23,7 +16,7 @@ static const struct row {
 enum { ROWS = sizeof rows / sizeof *rows, TYPES = 6 };
 
 struct line {
-    const struct buffer *text;
+    const struct form_names *names;
     struct rng *r;
     struct buffer *out;
     unsigned bits[TYPES]; /* of the types that were chosen */
@@ -81,48 +74,9 @@ static void choose_word(struct line *l, const char *word, size_t len)
     buffer_add(l->out, at, n);
 }
 
-/* Some name of the text that begins with %. 0: it has none. */
-static int text_name(struct line *l)
+static void name(struct line *l, enum form_name kind, unsigned bits)
 {
-    const unsigned char *s = l->text->bytes;
-    size_t at = rng_below(l->r, (uint32_t)l->text->size);
-    const unsigned char *from =
-        l->text->size ? memchr(s + at, '%', l->text->size - at) : NULL;
-    size_t n = 1;
-
-    if (!from)
-        return 0;
-    for (at = (size_t)(from - s); at + n < l->text->size; n++) {
-        const unsigned char c = from[n];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-              (c >= '0' && c <= '9') || c == '_' || c == '.'))
-            break;
-    }
-    buffer_add(l->out, from, n);
-    return 1;
-}
-
-static void name_of(struct line *l, unsigned bits)
-{
-    static const char *const names[][4] = {
-        {"%p", "%p", "%p", "%p"},    {"%c", "%c", "%c", "%c"},
-        {"%h", "%hu", "%hs", "%hf"}, {"%r", "%ru", "%f", "%hh"},
-        {"%d", "%du", "%ds", "%fd"}, {"%q", "%q", "%q", "%q"}};
-    const unsigned size = bits == 1    ? 0
-                          : bits <= 8  ? 1
-                          : bits <= 16 ? 2
-                          : bits <= 32 ? 3
-                          : bits <= 64 ? 4
-                                       : 5;
-    char text[16];
-
-    if (one_in(l, 4) && text_name(l))
-        return;
-    snprintf(text, sizeof text, "%s%u",
-             names[size][one_in(l, 2) ? 0 : rng_below(l->r, 4)],
-             rng_below(l->r, 8));
-    buffer_text(l->out, text);
+    l->names->add(l->names->from, l->r, kind, bits, l->out);
 }
 
 static void constant(struct line *l)
@@ -138,13 +92,11 @@ static void constant(struct line *l)
 
 static void address(struct line *l)
 {
-    static const char *const names[] = {"gl", "sh", "lo", "co", "pin", "blob"};
-
     buffer_text(l->out, "[");
     if (l->space == 'p' || one_in(l, 3))
-        buffer_text(l->out, names[rng_below(l->r, 6)]);
+        name(l, FORM_VARIABLE, (unsigned char)l->space);
     else
-        name_of(l, one_in(l, 8) ? 32 : 64);
+        name(l, FORM_REGISTER, one_in(l, 8) ? 32 : 64);
     if (one_in(l, 3)) {
         buffer_text(l->out, "+");
         constant(l);
@@ -161,7 +113,7 @@ static void vector(struct line *l, unsigned bits, unsigned count)
         if (one_in(l, 16))
             buffer_text(l->out, "_");
         else
-            name_of(l, bits);
+            name(l, FORM_REGISTER, bits);
     }
     buffer_text(l->out, "}");
 }
@@ -184,8 +136,9 @@ static unsigned operand_bits(const struct line *l, char code)
 
 static void value(struct line *l, char kind, unsigned bits, int written)
 {
-    static const char *const others[] = {"%tid.x", "%laneid", "%clock64",
-                                         "gl",     "sh",      "fn"};
+    static const char *const special[] = {
+        "%tid.x",       "%ntid.y",      "%ctaid.z",  "%laneid", "%clock64",
+        "%globaltimer", "%lanemask_lt", "%nctaid.x", "%warpid", "%gridid"};
     static const char *const parts[] = {".b0", ".b3", ".h1", ".h10", ".b7610"};
 
     if (!written && strchr("axyzn", kind) && one_in(l, 5)) {
@@ -193,7 +146,10 @@ static void value(struct line *l, char kind, unsigned bits, int written)
         return;
     }
     if (kind == 'x' && one_in(l, 5)) {
-        buffer_text(l->out, others[rng_below(l->r, 6)]);
+        if (one_in(l, 2))
+            buffer_text(l->out, special[rng_below(l->r, 10)]);
+        else
+            name(l, one_in(l, 4) ? FORM_FUNCTION : FORM_VARIABLE, 0);
         return;
     }
     if (kind == 'R' && one_in(l, 6)) {
@@ -202,7 +158,7 @@ static void value(struct line *l, char kind, unsigned bits, int written)
     }
     if (kind == 'n' && one_in(l, 4))
         buffer_text(l->out, "-");
-    name_of(l, bits);
+    name(l, FORM_REGISTER, bits);
     if (strchr("znZ", kind) && one_in(l, 3))
         buffer_text(l->out, parts[rng_below(l->r, 5)]);
 }
@@ -219,26 +175,26 @@ static void operand(struct line *l, const char *w, size_t len)
     case 'p':
         if (!written && one_in(l, 5))
             buffer_text(l->out, "!");
-        name_of(l, 1);
+        name(l, FORM_REGISTER, 1);
         break;
     case 'm':
         address(l);
         break;
     case 'l':
-        buffer_text(l->out, one_in(l, 2) ? "L0" : "L1");
+        name(l, FORM_LABEL, 0);
         break;
     case 't':
-        buffer_text(l->out, "T");
+        name(l, FORM_TABLE, 0);
         break;
     case 'i':
         constant(l);
         break;
     case 'c':
-        name_of(l, 64);
+        name(l, FORM_REGISTER, 64);
         break;
     case 'L':
         buffer_text(l->out, "[");
-        name_of(l, 64);
+        name(l, FORM_REGISTER, 64);
         buffer_text(l->out, ", ");
         vector(l, 32, 1 + rng_below(l->r, 5));
         buffer_text(l->out, "]");
@@ -261,27 +217,37 @@ static void operand(struct line *l, const char *w, size_t len)
     }
     if (memchr(w, '|', len) && one_in(l, 2)) {
         buffer_text(l->out, "|");
-        name_of(l, 1);
+        name(l, FORM_REGISTER, 1);
     }
 }
 
-void mutate_form(const struct buffer *text, struct rng *r, struct buffer *out)
+/* The row's mnemonic; notes what was chosen. */
+static void mnemonic(struct line *l, const struct row *row)
 {
-    const struct row *row = &rows[rng_below(r, ROWS)];
-    struct line l = {.text = text, .r = r, .out = out};
-    const char *w = row->operands;
-    int first = 1;
-
-    if (one_in(&l, 6))
-        buffer_text(out, one_in(&l, 2) ? "@%p1 " : "@!%p1 ");
-    buffer_text(out, ptx_op_text(row->op));
+    buffer_text(l->out, ptx_op_text(row->op));
     for (const char *s = row->modifiers; *s;) {
         const size_t n = strcspn(s, " ");
 
         if (n)
-            choose_word(&l, s, n);
+            choose_word(l, s, n);
         s += n + (s[n] == ' ');
     }
+}
+
+void form_insn(const struct form_names *names, struct rng *r,
+               struct buffer *out)
+{
+    const struct row *row = &rows[rng_below(r, ROWS)];
+    struct line l = {.names = names, .r = r, .out = out};
+    const char *w = row->operands;
+    int first = 1;
+
+    if (one_in(&l, 6)) {
+        buffer_text(out, one_in(&l, 2) ? "@" : "@!");
+        name(&l, FORM_REGISTER, 1);
+        buffer_text(out, " ");
+    }
+    mnemonic(&l, row);
     /* One of the alternatives: words up to a slash or the end. */
     for (const char *slash; one_in(&l, 2) && (slash = strchr(w, '/'));)
         w = slash + 1;
@@ -295,5 +261,49 @@ void mutate_form(const struct buffer *text, struct rng *r, struct buffer *out)
         }
         w += n + (w[n] == ' ');
     }
-    buffer_text(out, ";\n");
+}
+
+/* Whether an alternative of the row takes so many. */
+static int takes(const struct row *row, unsigned operands)
+{
+    unsigned least = 0, most = 0;
+
+    for (const char *w = row->operands;;) {
+        const size_t n = strcspn(w, " /");
+
+        if (n && *w != '-') {
+            most += memchr(w, '|', n) ? 2 : 1;
+            least += !memchr(w, '?', n);
+        }
+        w += n;
+        if (*w == '/' || !*w) {
+            if (operands >= least && operands <= most)
+                return 1;
+            least = most = 0;
+        }
+        if (!*w)
+            return 0;
+        w++;
+    }
+}
+
+int form_mnemonic(int op, unsigned operands, struct rng *r, struct buffer *out)
+{
+    struct line l = {.r = r, .out = out};
+    uint32_t fit = 0, pick;
+
+    for (size_t i = 0; i < ROWS; i++)
+        fit += (op < 0 || (int)rows[i].op == op) && takes(&rows[i], operands);
+    if (!fit)
+        return 0;
+    pick = rng_below(r, fit);
+    for (size_t i = 0; i < ROWS; i++) {
+        if ((op >= 0 && (int)rows[i].op != op) || !takes(&rows[i], operands))
+            continue;
+        if (!pick--) {
+            mnemonic(&l, &rows[i]);
+            break;
+        }
+    }
+    return 1;
 }

@@ -7,7 +7,7 @@
 
 #include "fuzz/mutate.h"
 
-static int is_word(unsigned char c)
+int mutate_is_word(unsigned char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
@@ -18,9 +18,10 @@ static void token(const struct buffer *b, size_t at, size_t *from, size_t *size)
 {
     size_t end = at;
 
-    while (at && is_word(b->bytes[at]) && is_word(b->bytes[at - 1]))
+    while (at && mutate_is_word(b->bytes[at]) &&
+           mutate_is_word(b->bytes[at - 1]))
         at--;
-    while (end < b->size && is_word(b->bytes[end]))
+    while (end < b->size && mutate_is_word(b->bytes[end]))
         end++;
     if (end == at)
         end++;
@@ -72,7 +73,7 @@ static void repeat(struct buffer *out, const unsigned char *bytes, size_t size,
         for (size_t k = 0; k < size; k++) {
             buffer_add(out, bytes + k, 1);
             if (bytes[k] >= '0' && bytes[k] <= '9' &&
-                (k + 1 == size || !is_word(bytes[k + 1])))
+                (k + 1 == size || !mutate_is_word(bytes[k + 1])))
                 buffer_printf(out, "%u", i);
         }
     }

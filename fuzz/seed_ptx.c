@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Seeds of PTX: the lines that an assembler is known to accept
- * (tests/ptxas/answers.txt), a text for each mnemonic and version.
+ * (tests/ptxas/answers.txt), some of a mnemonic and version a text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "fuzz/seed.h"
 
-enum { MNEMONICS = 256, LINES = 24 }; /* LINES: of one text */
+enum { MNEMONICS = 256, LINES = 8 }; /* LINES: of one text */
 
 struct context {
     const char *folder;
@@ -19,7 +19,7 @@ struct context {
     struct bucket {
         char mnemonic[24];
         struct buffer lines;
-        unsigned count;
+        unsigned count, parts;
     } buckets[MNEMONICS];
     unsigned bucket_count;
 };
@@ -53,7 +53,7 @@ static const char *add_until(struct buffer *out, const char *frame,
     return end + strlen(mark);
 }
 
-static void put_bucket(const struct context *c, const struct bucket *b)
+static void put_bucket(const struct context *c, struct bucket *b)
 {
     struct buffer text = {0};
     const char *rest = (const char *)c->frame.bytes;
@@ -68,17 +68,19 @@ static void put_bucket(const struct context *c, const struct bucket *b)
     rest = add_until(&text, rest, "@LINE@");
     buffer_add(&text, b->lines.bytes, b->lines.size);
     buffer_text(&text, rest);
-    snprintf(name, sizeof name, "%s-%s-%s", c->version, c->target, b->mnemonic);
+    snprintf(name, sizeof name, "%s-%s-%s-%u", c->version, c->target,
+             b->mnemonic, ++b->parts);
     seed_put(c->folder, "ptx", name, &text);
     buffer_fini(&text);
+    buffer_fini(&b->lines);
+    b->count = 0;
 }
 
 static void put_context(struct context *c)
 {
-    for (unsigned i = 0; i < c->bucket_count; i++) {
-        put_bucket(c, &c->buckets[i]);
-        buffer_fini(&c->buckets[i].lines);
-    }
+    for (unsigned i = 0; i < c->bucket_count; i++)
+        if (c->buckets[i].count)
+            put_bucket(c, &c->buckets[i]);
     memset(c->buckets, 0, sizeof c->buckets);
     c->bucket_count = 0;
 }
@@ -99,8 +101,9 @@ static void add_line(struct context *c, const char *line)
     if (i == c->bucket_count)
         memcpy(c->buckets[c->bucket_count++].mnemonic, mnemonic,
                sizeof mnemonic);
-    if (c->buckets[i].count++ < LINES)
-        buffer_printf(&c->buckets[i].lines, "%s\n", line);
+    buffer_printf(&c->buckets[i].lines, "%s\n", line);
+    if (++c->buckets[i].count == LINES)
+        put_bucket(c, &c->buckets[i]);
 }
 
 void seed_ptx(const char *folder, const char *tests)

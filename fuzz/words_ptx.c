@@ -5,6 +5,7 @@
  */
 #include "cpu/ptx/ptx.h"
 #include "fuzz/mutate.h"
+#include "fuzz/mutate_form.h"
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
                                unsigned seed);
@@ -82,6 +83,66 @@ static const char *const words[] = {
     ".section .debug_str\n{\nL: .b8 1, 2\n.b64 L+4\n.b32 L-L\n}\n",
     ".pragma \"nounroll\";\n", "@@DWARF .byte 1\n", ".ptr .global .align 8 "};
 
+/* --- names for instructions that are put in --- */
+
+/* Some name of the text that begins with %. 0: it has none there. */
+static int text_name(const struct buffer *text, struct rng *r,
+                     struct buffer *out)
+{
+    const unsigned char *s = text->bytes;
+    size_t at = rng_below(r, (uint32_t)text->size);
+    size_t n = 1;
+
+    while (at < text->size && s[at] != '%')
+        at++;
+    if (at == text->size)
+        return 0;
+    while (at + n < text->size && mutate_is_word(s[at + n]))
+        n++;
+    buffer_add(out, s + at, n);
+    return 1;
+}
+
+/* Of the text, or of tests/ptxas/frame.ptx, which many seeds are. */
+static void add_name(void *from, struct rng *r, enum form_name kind,
+                     unsigned bits, struct buffer *out)
+{
+    static const char *const names[][4] = {
+        {"%p", "%p", "%p", "%p"},    {"%c", "%c", "%c", "%c"},
+        {"%h", "%hu", "%hs", "%hf"}, {"%r", "%ru", "%f", "%hh"},
+        {"%d", "%du", "%ds", "%fd"}, {"%q", "%q", "%q", "%q"}};
+    static const char *const variables[] = {"gl", "sh",  "lo",
+                                            "co", "pin", "blob"};
+    const unsigned size = bits == 1    ? 0
+                          : bits <= 8  ? 1
+                          : bits <= 16 ? 2
+                          : bits <= 32 ? 3
+                          : bits <= 64 ? 4
+                                       : 5;
+
+    switch (kind) {
+    case FORM_REGISTER:
+        if (rng_below(r, 4) == 0 && text_name(from, r, out))
+            break;
+        buffer_printf(out, "%s%u",
+                      names[size][rng_below(r, 2) ? 0 : rng_below(r, 4)],
+                      rng_below(r, 8));
+        break;
+    case FORM_VARIABLE:
+        buffer_text(out, variables[rng_below(r, 6)]);
+        break;
+    case FORM_LABEL:
+        buffer_text(out, rng_below(r, 2) ? "L0" : "L1");
+        break;
+    case FORM_TABLE:
+        buffer_text(out, "T");
+        break;
+    case FORM_FUNCTION:
+        buffer_text(out, "fn");
+        break;
+    }
+}
+
 /* An instruction of a row of forms.def, before a line or in its place. */
 static size_t put_form(uint8_t *data, size_t size, size_t most, struct rng *r)
 {
@@ -95,7 +156,8 @@ static size_t put_form(uint8_t *data, size_t size, size_t most, struct rng *r)
     while (end < size && data[end] != '\n')
         end++;
     buffer_add(&b, data, size);
-    mutate_form(&b, r, &line);
+    form_insn(&(struct form_names){&b, add_name}, r, &line);
+    buffer_text(&line, ";\n");
     mutate_splice(&b, at, rng_below(r, 2) ? 0 : end - at, &line);
     buffer_fini(&line);
     return mutate_give(&b, data, most);
