@@ -197,6 +197,8 @@ void context_destroy(struct context *context)
     while (context->threads)
         stream_destroy(context->threads);
     stream_destroy(context->legacy);
+    texture_release_context(context);
+    array_release_context(context);
     memory_release_context(context);
     exec_context_free(context->exec);
     pthread_mutex_destroy(&context->lock);

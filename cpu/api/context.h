@@ -15,6 +15,8 @@
 #include "cpu/exec/exec.h"
 
 struct allocation;
+struct array;
+struct texture_object;
 struct module;
 
 struct stream {
@@ -52,6 +54,8 @@ struct context {
     struct stream *streams; /* created ones */
     struct event *events;
     struct allocation *allocations;
+    struct array *arrays;
+    struct texture_object *textures;
     struct module *modules;
     size_t limits[CONTEXT_LIMITS];
     CUfunc_cache cache_config;
@@ -81,6 +85,10 @@ void event_destroy(struct event *event);
 
 /* Frees all memory of a context (memory.c); with the context idle. */
 void memory_release_context(struct context *context);
+/* Destroys its texture and surface objects, then its arrays (texture.c,
+ * array.c); before its memory is freed. */
+void texture_release_context(struct context *context);
+void array_release_context(struct context *context);
 /* Unloads all modules of a context (module.c). */
 void module_release_context(struct context *context);
 /* Drops what libraries have in a context (library.c). */

@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory management: copies of rectangles and boxes. Arrays are textures'
- * storage, which this device does not have.
+ * Memory management: copies of rectangles and boxes, of arrays too.
  */
-#include "base/log.h"
-#include "cpu/api/context.h"
+#include "cpu/api/copy3d.h"
+#include "cpu/api/array.h"
 #include "cpu/api/memory.h"
 
-/* One side of a copy, wherever it came from. */
-struct side {
-    size_t x, y, z;
-    CUmemorytype type;
-    uint64_t base;
-    size_t pitch;
-    size_t rows; /* of a slice */
-};
+/* The same for an array, whose rows and slices are its own. */
+static CUresult resolve_array(struct copy_side *s, const struct copy_box *box,
+                              uint64_t *address)
+{
+    const struct array *a = array_of(s->array);
+    const struct texture_image *i;
+    size_t slices;
 
-struct box {
-    struct side from;
-    struct side to;
-    size_t width, height, depth;
-    int wait;
-};
+    if (!a)
+        return CUDA_ERROR_INVALID_HANDLE;
+    i = &a->image;
+    slices = i->dims == 3 ? i->size[2] : i->layers;
+    if (s->x % i->format.bytes || box->width % i->format.bytes ||
+        s->x > array_row(a) || box->width > array_row(a) - s->x ||
+        s->y > i->size[1] || box->height > i->size[1] - s->y || s->z > slices ||
+        box->depth > slices - s->z)
+        return CUDA_ERROR_INVALID_VALUE;
+    s->pitch = i->pitch;
+    s->rows = i->size[1];
+    *address =
+        (uintptr_t)i->data + s->z * i->slice_bytes + s->y * i->pitch + s->x;
+    return CUDA_SUCCESS;
+}
 
 /* The address of the side's first byte, and what it takes in all. */
-static CUresult resolve(struct side *s, const struct box *box,
+static CUresult resolve(struct copy_side *s, const struct copy_box *box,
                         uint64_t *address)
 {
     size_t slice;
@@ -33,7 +40,7 @@ static CUresult resolve(struct side *s, const struct box *box,
     size_t span;
 
     if (s->type == CU_MEMORYTYPE_ARRAY)
-        return api_unsupported("copies of arrays");
+        return resolve_array(s, box, address);
     if (s->type < CU_MEMORYTYPE_HOST || s->type > CU_MEMORYTYPE_UNIFIED)
         return CUDA_ERROR_INVALID_VALUE;
     if (!s->pitch)
@@ -59,7 +66,7 @@ static CUresult resolve(struct side *s, const struct box *box,
     return CUDA_SUCCESS;
 }
 
-static CUresult copy_box(struct box *box, CUstream handle)
+CUresult copy_box(struct copy_box *box, CUstream handle)
 {
     struct kiln_error err = {0};
     struct exec_copy request = {0};
@@ -102,17 +109,17 @@ static uint64_t base_of(CUmemorytype type, const void *host, CUdeviceptr device)
 
 static CUresult copy_2d(const CUDA_MEMCPY2D *p, int wait, CUstream stream)
 {
-    struct box box;
+    struct copy_box box;
 
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;
-    box = (struct box){
+    box = (struct copy_box){
         .from = {p->srcXInBytes, p->srcY, 0, p->srcMemoryType,
                  base_of(p->srcMemoryType, p->srcHost, p->srcDevice),
-                 p->srcPitch, 0},
+                 p->srcPitch, 0, p->srcArray},
         .to = {p->dstXInBytes, p->dstY, 0, p->dstMemoryType,
                base_of(p->dstMemoryType, p->dstHost, p->dstDevice), p->dstPitch,
-               0},
+               0, p->dstArray},
         .width = p->WidthInBytes,
         .height = p->Height,
         .depth = 1,
@@ -133,17 +140,17 @@ API_ON_STREAM(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *p, CUstream stream),
 
 static CUresult copy_3d(const CUDA_MEMCPY3D *p, int wait, CUstream stream)
 {
-    struct box box;
+    struct copy_box box;
 
     if (!p || p->srcLOD || p->dstLOD)
         return CUDA_ERROR_INVALID_VALUE;
-    box = (struct box){
+    box = (struct copy_box){
         .from = {p->srcXInBytes, p->srcY, p->srcZ, p->srcMemoryType,
                  base_of(p->srcMemoryType, p->srcHost, p->srcDevice),
-                 p->srcPitch, p->srcHeight},
+                 p->srcPitch, p->srcHeight, p->srcArray},
         .to = {p->dstXInBytes, p->dstY, p->dstZ, p->dstMemoryType,
                base_of(p->dstMemoryType, p->dstHost, p->dstDevice), p->dstPitch,
-               p->dstHeight},
+               p->dstHeight, p->dstArray},
         .width = p->WidthInBytes,
         .height = p->Height,
         .depth = p->Depth,

@@ -18,7 +18,8 @@ enum handle_kind {
     HANDLE_LIBRARY,
     HANDLE_KERNEL,
     HANDLE_LINK,
-    HANDLE_POOL
+    HANDLE_POOL,
+    HANDLE_ARRAY
 };
 
 /* A new handle for the object, or NULL when all are in use. */

@@ -138,7 +138,7 @@ API(cuMemFree_v2, CUdeviceptr address)
     if (result || !address)
         return result;
     a = memory_find(address);
-    if (!a || a->base != address || a->kind == ALLOCATION_MODULE)
+    if (!a || a->base != address || a->kind >= ALLOCATION_MODULE)
         return CUDA_ERROR_INVALID_VALUE;
     /* Work may still use it: freeing waits, as NVIDIA's driver does. */
     result = api_status(exec_context_sync(a->context->exec, NULL));

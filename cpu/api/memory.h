@@ -15,7 +15,9 @@ enum allocation_kind {
     ALLOCATION_PLAIN,
     ALLOCATION_MANAGED,
     ALLOCATION_ASYNC, /* of a pool */
-    ALLOCATION_MODULE /* a module's variables */
+    /* from here on not the program's to free */
+    ALLOCATION_MODULE, /* a module's variables */
+    ALLOCATION_ARRAY   /* texels, which no address names */
 };
 
 /* One device allocation: the tag that cpu/exec keeps with it. */

@@ -122,7 +122,7 @@ API_ON_STREAM(cuMemFreeAsync, (CUdeviceptr address, CUstream stream),
     if (result)
         return result;
     a = memory_find(address);
-    if (!address || !a || a->base != address || a->kind == ALLOCATION_MODULE)
+    if (!address || !a || a->base != address || a->kind >= ALLOCATION_MODULE)
         return CUDA_ERROR_INVALID_VALUE;
     if (a->kind != ALLOCATION_ASYNC)
         atomic_fetch_add(&pool.used, a->size);

@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_VERSION = 6,
+    ABI_VERSION = 7,
     ABI_WARP = 32,
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
@@ -88,7 +88,9 @@ enum abi_fault {
     ABI_FAULT_ASSERT,   /* 710 */
     ABI_FAULT_SYNC,     /* warp operation that this engine cannot run: 719
                          * with a log line */
-    ABI_FAULT_STACK     /* functions called too deep in each other: 719 */
+    ABI_FAULT_STACK,    /* functions called too deep in each other: 719 */
+    ABI_FAULT_TEXTURE,  /* detail is no texture or surface object */
+    ABI_FAULT_BOUNDS    /* a surface access with .trap outside it */
 };
 
 /* block->service(): arguments -> result. */
@@ -97,6 +99,74 @@ enum abi_service {
     ABI_SERVICE_ASSERT,     /* message, file, line, function, character size */
     ABI_SERVICE_MALLOC,     /* bytes -> address or 0 */
     ABI_SERVICE_FREE        /* address */
+};
+
+/* What a texture or surface instruction asks for: block->texture(). The fields
+ * of the word that says so, lowest bits first. */
+enum abi_texture_op {
+    ABI_TEXTURE_TEX = 1,
+    ABI_TEXTURE_TLD4,
+    ABI_TEXTURE_TXQ,
+    ABI_TEXTURE_SULD,   /* sizes and offsets in bytes */
+    ABI_TEXTURE_SUST,   /* likewise */
+    ABI_TEXTURE_SUST_P, /* by the surface's format */
+    ABI_TEXTURE_SURED,
+    ABI_TEXTURE_SUQ
+};
+enum abi_texture_geometry { /* layered ones: the first coordinate, a layer */
+                            ABI_TEXTURE_1D,
+                            ABI_TEXTURE_2D,
+                            ABI_TEXTURE_3D,
+                            ABI_TEXTURE_A1D,
+                            ABI_TEXTURE_A2D,
+                            ABI_TEXTURE_CUBE,
+                            ABI_TEXTURE_ACUBE
+};
+enum abi_texture_bounds {
+    ABI_TEXTURE_TRAP,
+    ABI_TEXTURE_CLAMP,
+    ABI_TEXTURE_ZERO
+};
+enum abi_texture_query {
+    ABI_TEXTURE_WIDTH,
+    ABI_TEXTURE_HEIGHT,
+    ABI_TEXTURE_DEPTH,
+    ABI_TEXTURE_LAYERS,
+    ABI_TEXTURE_LEVELS,
+    ABI_TEXTURE_SAMPLES
+};
+enum abi_texture_reduce {
+    ABI_TEXTURE_ADD,
+    ABI_TEXTURE_MIN_U,
+    ABI_TEXTURE_MIN_S,
+    ABI_TEXTURE_MAX_U,
+    ABI_TEXTURE_MAX_S,
+    ABI_TEXTURE_AND,
+    ABI_TEXTURE_OR
+};
+struct abi_texture_word {
+    uint32_t op : 4;
+    uint32_t geometry : 4;
+    uint32_t integer : 1;   /* coordinates */
+    uint32_t offset : 1;    /* rows of offsets follow the coordinates */
+    uint32_t component : 2; /* of tld4 */
+    uint32_t bounds : 2;    /* of surfaces */
+    uint32_t bytes : 6;     /* of a surface access: 1 to 16, a lane */
+    uint32_t samples : 1;   /* sured.p: x counts samples */
+    uint32_t what : 4;      /* a query or a reduction */
+    uint32_t half : 1;      /* results as f16, two a word */
+    uint32_t unused : 6;
+};
+_Static_assert(sizeof(struct abi_texture_word) == 4, "one word");
+
+/* Its operands and results for all lanes, rows of 32: coordinates, then
+ * offsets; the data of stores. out[4]: whether the texels were there. */
+enum { ABI_TEXTURE_ROWS = 8, ABI_TEXTURE_RESULTS = 5 };
+struct abi_texture {
+    uint64_t object[ABI_WARP];
+    uint32_t in[ABI_TEXTURE_ROWS][ABI_WARP];
+    uint32_t data[4][ABI_WARP];
+    uint32_t out[ABI_TEXTURE_RESULTS][ABI_WARP];
 };
 
 /* One block on one worker. */
@@ -135,6 +205,10 @@ struct abi_block {
     uint32_t polls;          /* rounds of waiting loops, to yield after some */
     uint32_t warp;           /* that runs, for the sentence of a fault */
     uint64_t (*clock)(void); /* nanoseconds: %globaltimer */
+    /* A texture or surface instruction for the lanes of mask; what: struct
+     * abi_texture_word. */
+    void (*texture)(struct abi_block *block, uint32_t warp, uint32_t what,
+                    uint32_t mask, struct abi_texture *args);
 };
 
 typedef void abi_kernel(struct abi_block *block, uint32_t first, uint32_t end);
@@ -168,6 +242,10 @@ ABI_AT(abi_block, service, 96);
 ABI_AT(abi_block, polls, 112);
 ABI_AT(abi_block, warp, 116);
 ABI_AT(abi_block, clock, 120);
+ABI_AT(abi_block, texture, 128);
+ABI_AT(abi_texture, in, 256);
+ABI_AT(abi_texture, data, 1280);
+ABI_AT(abi_texture, out, 1792);
 ABI_AT(abi_frame, state, 0);
 ABI_AT(abi_frame, barrier, 4);
 ABI_AT(abi_frame, threads, 8);

@@ -319,6 +319,10 @@ void fault_kick(const struct slot *slot);
 /* The sentence for slot->fault. */
 void fault_report(const struct slot *slot, struct kiln_error *err);
 
+/* ---- texture.c: on fibers, in the kernel ---- */
+void texture_call(struct abi_block *block, uint32_t warp, uint32_t what,
+                  uint32_t mask, struct abi_texture *args);
+
 /* ---- stream.c, under the lock ---- */
 void stream_drain(void);
 void stream_finish(struct exec_stream *stream);

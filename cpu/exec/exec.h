@@ -23,6 +23,7 @@
 #include "base/status.h"
 #include "cpu/exec/abi.h"
 #include "cpu/object/object.h"
+#include "cpu/texture/texture.h"
 
 /* ---- the engine, one a process ---- */
 
@@ -194,6 +195,19 @@ enum kiln_status exec_fill(struct exec_stream *stream,
 typedef void exec_host_fn(void *data, enum kiln_status status);
 enum kiln_status exec_host(struct exec_stream *stream, exec_host_fn *fn,
                            void *data, int always, struct kiln_error *err);
+
+/* ---- textures and surfaces ---- */
+
+/* The object's number, which kernels name it by; never 0. The memory that it
+ * describes is the caller's, as is the tag. */
+enum kiln_status exec_texture_new(const struct texture *texture, void *tag,
+                                  uint64_t *number, struct kiln_error *err);
+/* The tag of a live object, or NULL. */
+void *exec_texture_tag(uint64_t number);
+/* A kernel that uses it from here on faults. */
+void exec_texture_free(uint64_t number);
+/* NULL: no such object. */
+const struct texture *exec_texture_find(uint64_t number);
 
 /* ---- events ---- */
 

@@ -345,6 +345,17 @@ static enum kiln_status call_text(const struct slot *slot, char *text,
         snprintf(text, size,
                  "stack overflow: functions call each other too deep");
         return KILN_E_LAUNCH;
+    case ABI_FAULT_TEXTURE:
+        snprintf(text, size,
+                 "0x%llx is no texture or surface object of this kind",
+                 (unsigned long long)f->address);
+        return KILN_E_ADDRESS;
+    case ABI_FAULT_BOUNDS:
+        snprintf(text, size,
+                 "surface access outside the surface, or not aligned to its "
+                 "size (x is byte %lld)",
+                 (long long)f->address);
+        return KILN_E_ADDRESS;
     default:
         snprintf(text, size, "trap");
         return KILN_E_LAUNCH;

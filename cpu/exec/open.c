@@ -85,6 +85,7 @@ static enum kiln_status open_slots(struct kiln_error *err)
         slot->block.clock = nanoseconds;
         slot->block.fault = fault_call;
         slot->block.service = service_call;
+        slot->block.texture = texture_call;
         slot->block.engine = slot;
     }
     return KILN_OK;

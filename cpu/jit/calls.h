@@ -63,6 +63,12 @@ enum kiln_status alloca_expand(struct arena *arena, const struct ptx_func *f,
                                const struct ptx_func **out,
                                struct kiln_error *err);
 
+/* texture_operands.c: behind the others, where there are such instructions. */
+int texture_any(const struct ptx_func *f);
+enum kiln_status texture_operands(struct arena *arena, const struct ptx_func *f,
+                                  const struct ptx_func **out,
+                                  struct kiln_error *err);
+
 /* Whether the kernel has to be expanded at all. */
 int calls_any(const struct ptx_func *f);
 /* *out: the kernel without calls, in the arena; it borrows from `f`. */

@@ -274,6 +274,8 @@ static enum kiln_status lay_out(struct job *j, struct kiln_error *err)
             st = calls_expand(&j->arena, j->ptx, f, &f, err);
         if (!st && alloca_any(f))
             st = alloca_expand(&j->arena, f, &f, err);
+        if (!st && texture_any(f))
+            st = texture_operands(&j->arena, f, &f, err);
         if (!st)
             st = layout_kernel(&j->layout, f, &j->kernels[j->kernel_count++],
                                err);

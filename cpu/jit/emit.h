@@ -94,6 +94,7 @@ struct emit {
     LLVMValueRef frame, dispatch;
     LLVMValueRef barrier_result;    /* fibers: an alloca */
     LLVMValueRef area;              /* matrix.h: an alloca, on first use */
+    LLVMValueRef texture;           /* struct abi_texture, likewise */
     struct emit_wait *waits;        /* by block */
     LLVMBasicBlockRef *test, *body; /* by block */
     struct emit_slot *mask_slot;    /* by block: the lanes that come or wait */
@@ -207,6 +208,7 @@ void emit_elect(struct emit *e, const struct graph_insn *insn);
 void emit_cluster(struct emit *e, const struct graph_insn *insn);
 void emit_wmma(struct emit *e, const struct graph_insn *insn);
 void emit_ldmatrix(struct emit *e, const struct graph_insn *insn);
+void emit_texture(struct emit *e, const struct graph_insn *insn);
 void emit_movmatrix(struct emit *e, const struct graph_insn *insn);
 void emit_insn(struct emit *e, const struct graph_insn *insn);
 

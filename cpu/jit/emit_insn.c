@@ -354,6 +354,15 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
     case PTX_OP_MOVMATRIX:
         emit_movmatrix(e, insn);
         return;
+    case PTX_OP_TEX:
+    case PTX_OP_TLD4:
+    case PTX_OP_TXQ:
+    case PTX_OP_SULD:
+    case PTX_OP_SUST:
+    case PTX_OP_SURED:
+    case PTX_OP_SUQ:
+        emit_texture(e, insn);
+        return;
     case PTX_OP_TRAP:
     case PTX_OP_BRKPT:
         fault(e, insn->ptx->text == frame_overflow ? ABI_FAULT_STACK

@@ -344,6 +344,14 @@ static int fits(const struct check *c, const struct pattern *w,
                           o);
     case 'V':
         return vector_fits(c, w, o, 0);
+    case 'X':
+        return o->kind == PTX_OPERAND_VECTOR
+                   ? vector_fits(c, w, o, 0)
+                   : value_fits(c,
+                                &(struct pattern){.kind = 'x',
+                                                  .type = w->type,
+                                                  .wider = w->wider},
+                                o);
     case '4':
         return vector_fits(c, w, o, 4);
     case 'i':
@@ -407,6 +415,7 @@ static const char *expectation(const struct pattern *w)
         return "a predicate";
     case 'v':
     case 'V':
+    case 'X':
     case '4':
         return "a vector or value";
     case 'i':

@@ -60,7 +60,7 @@ static void stubs(void)
 {
     CHECK(!find("cuGraphCreate", 13000, 0));
     CHECK(status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
-    CHECK(!find("cuTexObjectCreate", 13000, 0));
+    CHECK(!find("cuMipmappedArrayCreate", 13000, 0));
 }
 
 static int as_older_driver(const char *self)

@@ -166,6 +166,8 @@ def operand(rnd, word, words, types):
         return str(rnd.choice([0, 1, 2, 4, 8, 16]))
     if kind == "c":
         return "%d1" if "L2::cache_hint" in words else None
+    if kind == "X":
+        kind = rnd.choice("Vx")
     if kind in "vV" and (vec > 1 or kind == "V"):
         n = vec if vec > 1 else rnd.choice([2, 4])
         return "{" + ", ".join(register(rnd, t) for _ in range(n)) + "}"
