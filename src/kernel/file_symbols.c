@@ -42,41 +42,71 @@ static const char *shown(struct kiln_symbols *s, const char *symbol)
     return copy ? copy : symbol;
 }
 
-static int room(struct kiln_symbols *s, size_t count)
+/* A kernel with `count` parameters, which the caller fills in; NULL: no
+ * memory. symbol has what else is known of it. */
+static struct kiln_parameter *add_symbol(struct kiln_symbols *s,
+                                         const char *name, size_t count,
+                                         const struct kiln_symbol *symbol)
 {
-    s->symbols = arena_array(&s->arena, count + 1, sizeof *s->symbols);
-    s->parameters = arena_array(&s->arena, count + 1, sizeof *s->parameters);
-    return s->symbols && s->parameters;
+    struct kiln_symbol *to = &s->symbols[s->count];
+    struct kiln_parameter *list = arena_array(&s->arena, count, sizeof *list);
+
+    if (!list || !name)
+        return NULL;
+    *to = *symbol;
+    to->size = sizeof *to;
+    to->name = name;
+    to->text = shown(s, name);
+    to->parameter_count = count;
+    s->parameters[s->count++] = list;
+    return list;
+}
+
+/* -1: no memory. */
+static int add_variable(struct kiln_symbols *s, const char *name,
+                        uint64_t bytes, int constant)
+{
+    const char *copy = keep(s, name);
+
+    if (!copy)
+        return -1;
+    s->variables[s->variable_count++] =
+        (struct kiln_variable){.size = sizeof *s->variables,
+                               .name = copy,
+                               .bytes = bytes,
+                               .constant = constant};
+    return 0;
+}
+
+static int room(struct kiln_symbols *s, size_t kernels, size_t variables)
+{
+    s->symbols = arena_array(&s->arena, kernels, sizeof *s->symbols);
+    s->parameters = arena_array(&s->arena, kernels, sizeof *s->parameters);
+    s->variables = arena_array(&s->arena, variables, sizeof *s->variables);
+    return s->symbols && s->parameters && s->variables;
 }
 
 static int add_kernel(struct kiln_symbols *s, const struct cubin_kernel *k)
 {
     uint64_t fixed = (uint64_t)k->reqntid[0] * (k->reqntid[1] | !k->reqntid[1]);
-    struct kiln_parameter *list =
-        arena_array(&s->arena, k->param_count + 1, sizeof *list);
-    const char *name = keep(s, k->name);
+    struct kiln_parameter *list;
+    struct kiln_symbol symbol;
 
-    if (!list || !name)
-        return -1;
-    for (uint32_t i = 0; i < k->param_count; i++)
-        list[i] =
-            (struct kiln_parameter){k->params[i].offset, k->params[i].size,
-                                    k->params[i].pointer == CUBIN_YES  ? 1
-                                    : k->params[i].pointer == CUBIN_NO ? 0
-                                                                       : -1};
     fixed *= k->reqntid[2] | !k->reqntid[2];
-    s->parameters[s->count] = list;
-    s->symbols[s->count++] = (struct kiln_symbol){
-        .size = sizeof *s->symbols,
-        .name = name,
-        .text = shown(s, name),
-        .parameter_count = k->param_count,
+    symbol = (struct kiln_symbol){
         .parameter_bytes = (int)k->param_bytes,
         .registers = k->registers,
         .static_shared = (int)(k->static_shared & INT32_MAX),
         .local_bytes = (int)(k->local_bytes & INT32_MAX),
         .max_threads = (int)((fixed ? fixed : k->max_threads) & INT32_MAX)};
-    return 0;
+    list = add_symbol(s, keep(s, k->name), k->param_count, &symbol);
+    for (uint32_t i = 0; list && i < k->param_count; i++)
+        list[i] =
+            (struct kiln_parameter){k->params[i].offset, k->params[i].size,
+                                    k->params[i].pointer == CUBIN_YES  ? 1
+                                    : k->params[i].pointer == CUBIN_NO ? 0
+                                                                       : -1};
+    return list ? 0 : -1;
 }
 
 static enum kiln_status from_cubin(struct kiln_symbols *s,
@@ -90,21 +120,32 @@ static enum kiln_status from_cubin(struct kiln_symbols *s,
     if (st)
         return st;
     s->toolkit = (int)cubin.toolkit * 10;
-    s->variables =
-        arena_array(&s->arena, cubin.variable_count + 1, sizeof *s->variables);
-    bad = !room(s, cubin.kernel_count) || !s->variables;
+    bad = !room(s, cubin.kernel_count, cubin.variable_count);
     for (size_t i = 0; !bad && i < cubin.kernel_count; i++)
         bad = add_kernel(s, &cubin.kernels[i]);
-    for (size_t i = 0; !bad && i < cubin.variable_count; i++) {
-        s->variables[s->variable_count++] =
-            (struct kiln_variable){.size = sizeof *s->variables,
-                                   .name = keep(s, cubin.variables[i].name),
-                                   .bytes = cubin.variables[i].size,
-                                   .constant = cubin.variables[i].constant};
-        bad = !s->variables[i].name;
-    }
+    for (size_t i = 0; !bad && i < cubin.variable_count; i++)
+        bad = add_variable(s, cubin.variables[i].name, cubin.variables[i].size,
+                           cubin.variables[i].constant);
     return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory")
                : KILN_OK;
+}
+
+static int add_object_kernel(struct kiln_symbols *s,
+                             const struct object_head_kernel *k)
+{
+    const struct kiln_symbol symbol = {
+        .parameter_bytes = (int)(k->param_bytes & INT32_MAX),
+        .registers = -1,
+        .static_shared = (int)(k->static_shared & INT32_MAX),
+        .local_bytes = (int)(k->local_bytes & INT32_MAX),
+        .max_threads = (int)(k->max_threads & INT32_MAX)};
+    struct kiln_parameter *list =
+        add_symbol(s, keep(s, k->name), k->param_count, &symbol);
+
+    for (uint32_t i = 0; list && i < k->param_count; i++)
+        list[i] = (struct kiln_parameter){
+            k->params[i].offset, k->params[i].size, k->params[i].pointer};
+    return list ? 0 : -1;
 }
 
 static enum kiln_status from_object(struct kiln_symbols *s,
@@ -117,41 +158,12 @@ static enum kiln_status from_object(struct kiln_symbols *s,
 
     if (st)
         return st;
-    s->variables =
-        arena_array(&s->arena, head.variable_count, sizeof *s->variables);
-    bad = !room(s, head.kernel_count) || !s->variables;
-    for (uint32_t i = 0; !bad && i < head.kernel_count; i++) {
-        const struct object_head_kernel *k = &head.kernels[i];
-        struct kiln_parameter *list =
-            arena_array(&s->arena, k->param_count, sizeof *list);
-        const char *name = keep(s, k->name);
-
-        bad = !list || !name;
-        for (uint32_t p = 0; !bad && p < k->param_count; p++)
-            list[p] = (struct kiln_parameter){
-                k->params[p].offset, k->params[p].size, k->params[p].pointer};
-        if (bad)
-            break;
-        s->parameters[s->count] = list;
-        s->symbols[s->count++] = (struct kiln_symbol){
-            .size = sizeof *s->symbols,
-            .name = name,
-            .text = shown(s, name),
-            .parameter_count = k->param_count,
-            .parameter_bytes = (int)(k->param_bytes & INT32_MAX),
-            .registers = -1,
-            .static_shared = (int)(k->static_shared & INT32_MAX),
-            .local_bytes = (int)(k->local_bytes & INT32_MAX),
-            .max_threads = (int)(k->max_threads & INT32_MAX)};
-    }
-    for (uint32_t i = 0; !bad && i < head.variable_count; i++) {
-        s->variables[s->variable_count++] =
-            (struct kiln_variable){.size = sizeof *s->variables,
-                                   .name = keep(s, head.variables[i].name),
-                                   .bytes = head.variables[i].size,
-                                   .constant = head.variables[i].constant};
-        bad = !s->variables[i].name;
-    }
+    bad = !room(s, head.kernel_count, head.variable_count);
+    for (uint32_t i = 0; !bad && i < head.kernel_count; i++)
+        bad = add_object_kernel(s, &head.kernels[i]);
+    for (uint32_t i = 0; !bad && i < head.variable_count; i++)
+        bad = add_variable(s, head.variables[i].name, head.variables[i].size,
+                           head.variables[i].constant);
     return bad ? kiln_fail(err, KILN_E_MEMORY, "symbols: out of memory")
                : KILN_OK;
 }
@@ -196,33 +208,25 @@ static int limit_of(const char *head)
 static int add_entry(struct kiln_symbols *s, const struct ptx_entry *entry,
                      const char *head)
 {
-    struct kiln_parameter *list = NULL, *copy;
-    size_t count = 0, bytes = 0;
+    struct kiln_symbol symbol = {.registers = -1,
+                                 .static_shared = -1,
+                                 .local_bytes = -1,
+                                 .max_threads = limit_of(head)};
+    struct kiln_parameter *list = NULL, *to;
+    size_t count = 0;
     const char *name = arena_strndup(&s->arena, entry->name, entry->length);
 
     if (!name)
         return -1;
     parameters_from_ptx(head, 0, name, &list, &count, NULL);
-    copy = arena_array(&s->arena, count + 1, sizeof *copy);
-    if (copy && count) {
-        memcpy(copy, list, count * sizeof *list);
-        bytes = list[count - 1].offset + list[count - 1].size;
-    }
+    if (count)
+        symbol.parameter_bytes =
+            (int)((list[count - 1].offset + list[count - 1].size) & INT32_MAX);
+    to = add_symbol(s, name, count, &symbol);
+    if (to && count)
+        memcpy(to, list, count * sizeof *list);
     kiln_release(list);
-    if (!copy)
-        return -1;
-    s->parameters[s->count] = copy;
-    s->symbols[s->count++] =
-        (struct kiln_symbol){.size = sizeof *s->symbols,
-                             .name = name,
-                             .text = shown(s, name),
-                             .parameter_count = count,
-                             .parameter_bytes = (int)(bytes & INT32_MAX),
-                             .registers = -1,
-                             .static_shared = -1,
-                             .local_bytes = -1,
-                             .max_threads = limit_of(head)};
-    return 0;
+    return to ? 0 : -1;
 }
 
 static int more_room(struct kiln_symbols *s, size_t caps[2])
