@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "image/cubin.h"
 #include "image/fatbin.h"
 #include "image/guess.h"
@@ -84,11 +85,17 @@ static enum kiln_status as_cubin(const struct kiln_pack_item *from,
         kiln_prefix(err, "%s", name);
         return st;
     }
-    /* The file never tells an "f", and an "a" not always. */
+    /* The file never tells an "f", and one of ABI 7 not every "a". */
     if (cubin.sm != label->sm || (cubin.variant && !label->variant))
         return kiln_fail(err, KILN_E_INVALID,
                          "%s: a cubin for sm_%u%.1s, not for %s", name,
                          cubin.sm, &cubin.variant, from->target);
+    /* NVIDIA's fatbinary takes it, so that build scripts may do it. */
+    if (label->variant == 'a' && !cubin.variant && cubin.abi >= 8)
+        log_line(LOG_WARN,
+                 "pack: %s: a cubin for any sm_%u and higher minor numbers; "
+                 "as %s no device but sm_%u will take it",
+                 name, cubin.sm, from->target, cubin.sm);
     to->kind = FATBIN_ELF;
     to->major = 1;
     to->minor = (uint16_t)cubin.abi;
@@ -127,6 +134,23 @@ static enum kiln_status make_item(const struct kiln_pack_item *from,
                      : as_cubin(from, name, &label, to, err);
 }
 
+/* One device takes one of them; NVIDIA's fatbinary writes both all the same.
+ */
+static void tell_doubles(const struct kiln_pack_item *items,
+                         const struct fatbin_item *list, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (list[i].kind == list[j].kind && list[i].sm == list[j].sm &&
+                list[i].variant == list[j].variant) {
+                log_line(LOG_WARN,
+                         "pack: images %zu and %zu are both for %s: a device "
+                         "takes one of them and never the other",
+                         j, i, items[i].target);
+                return;
+            }
+}
+
 enum kiln_status kiln_pack(const struct kiln_pack_item *items, size_t count,
                            enum kiln_packing packing, void **bytes,
                            size_t *size, struct kiln_error *err)
@@ -147,6 +171,8 @@ enum kiln_status kiln_pack(const struct kiln_pack_item *items, size_t count,
         FILE_GIVE(&item, items[i]);
         st = make_item(&item, packing, &list[i], err);
     }
+    if (!st)
+        tell_doubles(items, list, count);
     if (!st)
         st = fatbin_write(list, count, &out, err);
     kiln_release(list);
