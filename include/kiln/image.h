@@ -204,6 +204,7 @@ struct kiln_verdict {
 };
 
 size_t kiln_walk_count(const struct kiln_walk *walk);
+/* Its strings are good until the next verdict of this walk is asked for. */
 enum kiln_status kiln_walk_verdict(const struct kiln_walk *walk, size_t index,
                                    struct kiln_verdict *verdict,
                                    struct kiln_error *err);

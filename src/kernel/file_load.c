@@ -19,6 +19,7 @@ struct loading {
     const struct kiln_load_options *options; /* ours, whole */
     struct kiln_walk *walk;
     struct buffer report;
+    size_t refusals;
 };
 
 /* An image of one entry, as kiln_compile would have made it. */
@@ -124,6 +125,25 @@ static int worth_saying(enum walk_reason reason)
            reason == WALK_TOO_LARGE;
 }
 
+/* More of them make no report that anybody reads. */
+enum { REFUSALS_MAX = 32 };
+
+static void refused(struct loading *l, size_t i)
+{
+    const struct kiln_walk *w = l->walk;
+    struct walk_device device = image_walk_device(&w->target);
+    struct walk_options options = image_walk_options(&w->target);
+    char text[WALK_TEXT];
+
+    if (l->refusals++ >= REFUSALS_MAX) {
+        if (l->refusals == REFUSALS_MAX + 1)
+            buffer_text(&l->report, "; and more of such");
+        return;
+    }
+    walk_text(&w->images[i], &device, &options, &w->verdicts[i], text);
+    passed_over(l, i, text);
+}
+
 /* Policy driver: its choice, whatever becomes of it. */
 static enum kiln_status chosen_alone(struct loading *l,
                                      struct kiln_library **out,
@@ -149,7 +169,7 @@ static enum kiln_status by_rank(struct loading *l, struct kiln_library **out,
     /* What is damaged was better than nothing to whoever packed it. */
     for (size_t i = 0; i < w->count; i++)
         if (worth_saying(w->verdicts[i].reason))
-            passed_over(l, i, w->verdicts[i].text);
+            refused(l, i);
     if (w->result.target_ignored)
         buffer_printf(&l->report,
                       "%sCU_JIT_TARGET %u left out: sm_%u does not run its "

@@ -12,9 +12,14 @@
 #include "base/alloc.h"
 #include "kernel/image_walk.h"
 
+/* As in a listing, more sentences of damage nobody reads. */
+enum { NOTES_MAX = 1 << 12 };
+
 static const char *note(struct kiln_walk *w, const struct kiln_error *err)
 {
-    return arena_strndup(&w->arena, err->text, strlen(err->text));
+    return w->notes++ < NOTES_MAX
+               ? arena_strndup(&w->arena, err->text, strlen(err->text))
+               : "damaged, as many are before it";
 }
 
 static void describe(struct kiln_walk *w, const struct kiln_file *file,
@@ -49,9 +54,9 @@ static void describe(struct kiln_walk *w, const struct kiln_file *file,
     if (file_unpack(file, index, 0, &plain, &err)) {
         image->defect = WALK_NOT_UNPACKED;
         image->note = note(w, &err);
-    } else {
-        image_walk_describe(&w->arena, w->target.policy, plain.bytes,
-                            plain.size, image);
+    } else if (image_walk_describe(w->target.policy, plain.bytes, plain.size,
+                                   image, &err)) {
+        image->note = note(w, &err);
     }
     buffer_fini(&plain);
 }
@@ -155,11 +160,11 @@ static const char *stage_of(enum walk_reason reason)
     }
 }
 
-static const char *cost_of(struct kiln_walk *w, const struct walk_image *image,
-                           const struct file_entry *e)
+static void cost_of(struct kiln_walk *w, const struct walk_image *image,
+                    const struct file_entry *e)
 {
-    const char *text = arena_printf(
-        &w->arena,
+    snprintf(
+        w->cost, sizeof w->cost,
         image->kind == WALK_PTX
             ? "compiled for the device: %llu bytes of PTX, once where the "
               "driver's cache is on"
@@ -169,44 +174,42 @@ static const char *cost_of(struct kiln_walk *w, const struct walk_image *image,
               "uses"
             : "copied: %llu bytes, nothing is compiled",
         (unsigned long long)e->plain_size);
-
-    return text ? text : "";
 }
 
-static const char *fix_of(struct kiln_walk *w, const struct walk_image *image,
-                          enum walk_reason reason)
+static void fix_of(struct kiln_walk *w, const struct walk_image *image,
+                   enum walk_reason reason)
 {
     const char *text = "";
     unsigned sm = w->target.sm;
-    int cpu = w->target.kind == KILN_DEVICE_CPU;
+    size_t size = sizeof w->fix;
 
     switch (reason) {
     case WALK_OTHER_ISA:
     case WALK_OTHER_SM:
     case WALK_OTHER_ARCH:
     case WALK_OTHER_FAMILY:
-        text =
-            cpu ? arena_printf(&w->arena, "add PTX for compute_%u or lower", sm)
-                : arena_printf(&w->arena,
-                               "add a cubin for sm_%u, or PTX for "
-                               "compute_%u or lower",
-                               sm, sm);
-        break;
+        if (w->target.kind == KILN_DEVICE_CPU)
+            snprintf(w->fix, size, "add PTX for compute_%u or lower", sm);
+        else
+            snprintf(w->fix, size,
+                     "add a cubin for sm_%u, or PTX for compute_%u or lower",
+                     sm, sm);
+        return;
     case WALK_TARGET_ABOVE:
-        text =
-            arena_printf(&w->arena, "compile it for compute_%u or lower", sm);
-        break;
+        snprintf(w->fix, size, "compile it for compute_%u or lower", sm);
+        return;
     case WALK_PTX_TOO_NEW: {
         const struct walk_release *r =
             walk_release_of(w->target.driver_version);
 
-        text = r ? arena_printf(&w->arena,
-                                "compile it with the toolkit of CUDA %d.%d or "
-                                "an older one, add a cubin for sm_%u, or "
-                                "update the driver",
-                                r->cuda / 100, r->cuda % 100, sm)
-                 : "update the driver";
-        break;
+        if (r)
+            snprintf(w->fix, size,
+                     "compile it with the toolkit of CUDA %d.%d or an older "
+                     "one, add a cubin for sm_%u, or update the driver",
+                     r->cuda / 100, r->cuda % 100, sm);
+        else
+            snprintf(w->fix, size, "update the driver");
+        return;
     }
     case WALK_FORCED_PTX:
         text = "unset CUDA_FORCE_PTX_JIT";
@@ -240,15 +243,18 @@ static const char *fix_of(struct kiln_walk *w, const struct walk_image *image,
     default:
         break;
     }
-    return text ? text : "";
+    snprintf(w->fix, size, "%s", text);
 }
 
 enum kiln_status kiln_walk_verdict(const struct kiln_walk *walk, size_t index,
                                    struct kiln_verdict *verdict,
                                    struct kiln_error *err)
 {
-    /* The arena grows under a const handle: texts live as long as it. */
+    /* Under a const handle: the texts of the last verdict that was asked for
+     * make place for those of this one. */
     struct kiln_walk *w = (struct kiln_walk *)walk;
+    struct walk_device device = image_walk_device(&w->target);
+    struct walk_options options = image_walk_options(&w->target);
     const struct walk_verdict *v;
     struct kiln_verdict out;
 
@@ -256,18 +262,19 @@ enum kiln_status kiln_walk_verdict(const struct kiln_walk *walk, size_t index,
         return kiln_fail(err, KILN_E_INVALID, "verdict %zu of %zu", index,
                          w->count);
     v = &w->verdicts[index];
-    out = (struct kiln_verdict){
-        .entry = w->first + index,
-        .rank = v->rank,
-        .reason = walk_reason_name(v->reason),
-        .text = v->text,
-        .stage = stage_of(v->reason),
-        .cost = v->reason == WALK_TAKEN
-                    ? cost_of(w, &w->images[index],
-                              file_entry(w->file, w->first + index))
-                    : "",
-        .fix = fix_of(w, &w->images[index], v->reason),
-        .unverified = v->unverified};
+    walk_text(&w->images[index], &device, &options, v, w->text);
+    fix_of(w, &w->images[index], v->reason);
+    *w->cost = 0;
+    if (v->reason == WALK_TAKEN)
+        cost_of(w, &w->images[index], file_entry(w->file, w->first + index));
+    out = (struct kiln_verdict){.entry = w->first + index,
+                                .rank = v->rank,
+                                .reason = walk_reason_name(v->reason),
+                                .text = w->text,
+                                .stage = stage_of(v->reason),
+                                .cost = w->cost,
+                                .fix = w->fix,
+                                .unverified = v->unverified};
     FILE_GIVE(verdict, out);
     return KILN_OK;
 }

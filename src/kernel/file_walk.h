@@ -17,6 +17,9 @@ struct kiln_walk {
     struct walk_image *images;
     struct walk_verdict *verdicts;
     struct walk_result result;
+    size_t notes; /* sentences of what is damaged, kept */
+    /* Of the verdict that was last asked for. */
+    char text[WALK_TEXT], cost[200], fix[200];
     char prediction[300];
 };
 

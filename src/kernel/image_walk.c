@@ -8,65 +8,62 @@
 #include "image/cubin.h"
 #include "image/ptx_header.h"
 
-static const char *note(struct arena *arena, const struct kiln_error *err)
+static enum kiln_status describe_ptx(enum kiln_policy policy, const void *bytes,
+                                     size_t size, struct walk_image *image,
+                                     struct kiln_error *err)
 {
-    return arena_strndup(arena, err->text, strlen(err->text));
-}
-
-static void describe_ptx(struct arena *arena, enum kiln_policy policy,
-                         const void *bytes, size_t size,
-                         struct walk_image *image)
-{
-    struct kiln_error err = {0};
     struct ptx_header header;
+    enum kiln_status st = ptx_header_read(bytes, size, &header, err);
 
-    if (ptx_header_read(bytes, size, &header, &err) ||
-        (policy == KILN_POLICY_BEST && ptx_text_check(bytes, size, &err))) {
+    if (!st && policy == KILN_POLICY_BEST)
+        st = ptx_text_check(bytes, size, err);
+    if (st) {
         image->defect = WALK_NOT_PTX;
-        image->note = note(arena, &err);
-        return;
+        return st;
     }
     image->text_sm = header.sm;
     image->text_variant = header.variant;
     image->ptx_major = header.major;
     image->ptx_minor = header.minor;
+    return KILN_OK;
 }
 
-static void describe_cubin(struct arena *arena, enum kiln_policy policy,
-                           const void *bytes, size_t size,
-                           struct walk_image *image)
+static enum kiln_status describe_cubin(enum kiln_policy policy,
+                                       const void *bytes, size_t size,
+                                       struct walk_image *image,
+                                       struct kiln_error *err)
 {
-    struct kiln_error err = {0};
     struct arena own = {0};
     struct cubin cubin;
     /* Policy driver is about what a driver notices by itself. */
     enum kiln_status st = policy == KILN_POLICY_BEST
-                              ? cubin_check(bytes, size, &own, &cubin, &err)
-                              : cubin_read(bytes, size, &own, &cubin, &err);
+                              ? cubin_check(bytes, size, &own, &cubin, err)
+                              : cubin_read(bytes, size, &own, &cubin, err);
 
     if (st) {
         image->defect = WALK_NOT_ELF;
-        image->note = note(arena, &err);
     } else {
         image->text_sm = cubin.sm;
         image->text_variant = cubin.variant;
         image->global_bytes = cubin.global_bytes;
     }
     arena_fini(&own);
+    return st;
 }
 
-void image_walk_describe(struct arena *arena, enum kiln_policy policy,
-                         const void *bytes, size_t size,
-                         struct walk_image *image)
+enum kiln_status image_walk_describe(enum kiln_policy policy, const void *bytes,
+                                     size_t size, struct walk_image *image,
+                                     struct kiln_error *err)
 {
-    if (image->kind == WALK_PTX)
-        describe_ptx(arena, policy, bytes, size, image);
-    else
-        describe_cubin(arena, policy, bytes, size, image);
-    if (image->raw && image->defect == WALK_SOUND) {
+    enum kiln_status st = image->kind == WALK_PTX
+                              ? describe_ptx(policy, bytes, size, image, err)
+                              : describe_cubin(policy, bytes, size, image, err);
+
+    if (image->raw && !st) {
         image->sm = image->text_sm;
         image->variant = image->text_variant;
     }
+    return st;
 }
 
 struct walk_device image_walk_device(const struct kiln_target *t)
@@ -139,8 +136,9 @@ void image_walk(const struct kiln *kiln, const struct kiln_image *image,
     out->image = (struct walk_image){
         .kind = image->kind == KILN_IMAGE_PTX ? WALK_PTX : WALK_CUBIN,
         .raw = 1};
-    image_walk_describe(&out->arena, target.policy, image->bytes, image->size,
-                        &out->image);
+    if (image_walk_describe(target.policy, image->bytes, image->size,
+                            &out->image, &out->damage))
+        out->image.note = out->damage.text;
     walk(&out->image, 1, &device, &o, &out->verdict, &out->result);
     walk_predict(&out->image, 1, &device, &o, &out->verdict, &out->result,
                  out->prediction, sizeof out->prediction);
@@ -161,6 +159,5 @@ enum kiln_status kiln_predict(struct kiln *kiln, const struct kiln_image *image,
     st = w.result.status;
     if (st)
         kiln_fail(err, st, "%s", w.result.text);
-    arena_fini(&w.arena);
     return st;
 }

@@ -6,16 +6,16 @@
 #ifndef KILN_KERNEL_IMAGE_WALK_H
 #define KILN_KERNEL_IMAGE_WALK_H
 
-#include "base/arena.h"
 #include "kernel/handle.h"
 #include "kiln/image.h"
 #include "walk/walk.h"
 
-/* Fills what the bytes themselves say: image->kind and ->raw are given. A
- * note lives in the arena. */
-void image_walk_describe(struct arena *arena, enum kiln_policy policy,
-                         const void *bytes, size_t size,
-                         struct walk_image *image);
+/* Fills what the bytes themselves say: image->kind and ->raw are given. Any
+ * status is that of a damaged image, of which err says what image->note may.
+ */
+enum kiln_status image_walk_describe(enum kiln_policy policy, const void *bytes,
+                                     size_t size, struct walk_image *image,
+                                     struct kiln_error *err);
 
 struct walk_device image_walk_device(const struct kiln_target *target);
 struct walk_options image_walk_options(const struct kiln_target *target);
@@ -27,7 +27,7 @@ void image_walk_target(const struct kiln *kiln,
 
 /* What a load of the image would do: the result, and the sentence. */
 struct image_walk {
-    struct arena arena; /* of the texts; arena_fini */
+    struct kiln_error damage; /* of the image, whose note it is */
     struct walk_image image;
     struct walk_verdict verdict;
     struct walk_result result;

@@ -240,11 +240,9 @@ enum kiln_status kiln_load(struct kiln *kiln, const struct kiln_image *image,
     if (st)
         return st;
     image_walk(kiln, image, &o, &w);
-    st = w.result.status
-             ? refuse(kiln, image, &w.result, err)
-             : image_load(kiln, image, &o, w.result.target_ignored, out, err);
-    arena_fini(&w.arena);
-    return st;
+    return w.result.status
+               ? refuse(kiln, image, &w.result, err)
+               : image_load(kiln, image, &o, w.result.target_ignored, out, err);
 }
 
 void kiln_library_free(struct kiln_library *library)

@@ -132,7 +132,7 @@ static void none(const struct walk_query *q, const struct walk_image *images,
                  size_t count, const struct walk_verdict *verdicts,
                  struct walk_result *result)
 {
-    char what[64];
+    char what[64], text[WALK_TEXT];
     size_t best = 0;
 
     result->status = KILN_E_NO_BINARY;
@@ -152,15 +152,15 @@ static void none(const struct walk_query *q, const struct walk_image *images,
             break;
         }
     walk_describe(&images[best], what, sizeof what);
+    walk_explain(q, &images[best], verdicts[best].reason, text, sizeof text);
     if (count == 1)
-        snprintf(result->text, sizeof result->text, "%s: %s", what,
-                 verdicts[best].text);
+        snprintf(result->text, sizeof result->text, "%s: %s", what, text);
     else
         snprintf(result->text, sizeof result->text,
                  "none of %zu images is for sm_%u%s; number %zu, %s: %.180s",
                  count, q->target,
                  q->device->isa == WALK_ISA_HOST ? ", the CPU" : "", best + 1,
-                 what, verdicts[best].text);
+                 what, text);
 }
 
 void walk(const struct walk_image *images, size_t count,
@@ -169,7 +169,7 @@ void walk(const struct walk_image *images, size_t count,
 {
     struct walk_query q = query_of(device, options);
     struct walk_verdict *v;
-    char what[64];
+    char what[64], text[WALK_TEXT];
 
     *result = (struct walk_result){
         .chosen = -1,
@@ -182,15 +182,14 @@ void walk(const struct walk_image *images, size_t count,
         v = &verdicts[i];
         v->reason = walk_judge(&q, &images[i], &score, &last);
         v->rank = v->reason == WALK_LESS ? RANKS : 0;
-        v->unverified = walk_unverified(&q, &images[i]);
-        walk_explain(&q, &images[i], v->reason, v->text, sizeof v->text);
+        v->unverified = walk_unverified(&q, &images[i]) != 0;
     }
     for (int rank = 1; rank < RANKS; rank++) {
         int i = next_best(&q, images, count, verdicts);
 
         if (i < 0)
             break;
-        verdicts[i].rank = rank;
+        verdicts[i].rank = (uint8_t)rank;
         if (rank == 1)
             result->chosen = i;
     }
@@ -201,8 +200,16 @@ void walk(const struct walk_image *images, size_t count,
     v = &verdicts[result->chosen];
     result->compiles = images[result->chosen].kind == WALK_PTX;
     result->status = walk_load(&q, &images[result->chosen], &v->reason);
-    walk_explain(&q, &images[result->chosen], v->reason, v->text,
-                 sizeof v->text);
+    walk_explain(&q, &images[result->chosen], v->reason, text, sizeof text);
     walk_describe(&images[result->chosen], what, sizeof what);
-    snprintf(result->text, sizeof result->text, "%s: %s", what, v->text);
+    snprintf(result->text, sizeof result->text, "%s: %s", what, text);
+}
+
+void walk_text(const struct walk_image *image, const struct walk_device *device,
+               const struct walk_options *options,
+               const struct walk_verdict *verdict, char text[WALK_TEXT])
+{
+    struct walk_query q = query_of(device, options);
+
+    walk_explain(&q, image, verdict->reason, text, WALK_TEXT);
 }

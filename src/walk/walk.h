@@ -96,12 +96,13 @@ enum walk_reason {
     WALK_REASON_COUNT
 };
 
+/* A hostile container has an entry for each 64 bytes: what is kept of one is
+ * small, and its sentence is made when it is wanted. */
 struct walk_verdict {
     enum walk_reason reason;
-    int rank;       /* 1: taken, 2: next best ... 16: usable, further down;
-                       0: cannot be used */
-    int unverified; /* by the compatibility manual, seen on no device */
-    char text[184];
+    uint8_t rank;       /* 1: taken, 2: next best ... 16: usable, further down;
+                           0: cannot be used */
+    uint8_t unverified; /* by the compatibility manual, seen on no device */
 };
 
 struct walk_result {
@@ -118,6 +119,13 @@ struct walk_result {
 void walk(const struct walk_image *images, size_t count,
           const struct walk_device *device, const struct walk_options *options,
           struct walk_verdict *verdicts, struct walk_result *result);
+
+/* The verdict as a sentence: fact found and fact needed, at most 183
+ * characters. After walk(), of the same arguments. */
+enum { WALK_TEXT = 184 };
+void walk_text(const struct walk_image *image, const struct walk_device *device,
+               const struct walk_options *options,
+               const struct walk_verdict *verdict, char text[WALK_TEXT]);
 
 /* What will happen, as a sentence: "this load will be compiled by the driver:
  * no cubin for sm_90, PTX 7.0 for compute_70". After walk(), of the same

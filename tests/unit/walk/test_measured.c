@@ -137,8 +137,12 @@ static void answer(const struct row *row, char *text, size_t size)
         snprintf(text, size, "%d", status);
     else
         snprintf(text, size, "#%d", result.chosen + 1);
-    for (size_t i = 0; i < row->count; i++)
-        assert_true(*verdicts[i].text);
+    for (size_t i = 0; i < row->count; i++) {
+        char words[WALK_TEXT] = "";
+
+        walk_text(&row->images[i], &device, &row->options, &verdicts[i], words);
+        assert_true(*words);
+    }
     assert_true(*result.text);
 }
 
