@@ -23,7 +23,7 @@ enum kiln_status file_read(const char *path, uint64_t limit, struct buffer *out,
         st = kiln_fail(err, KILN_E_FILE, "%s: is a folder, not a file", path);
         goto out;
     }
-    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
+    while (!out->bad && (n = read(fd, chunk, sizeof chunk)) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {

@@ -85,35 +85,17 @@ static char *choose_dir(const char *dir, int *memory)
     return path;
 }
 
-/* Bytes, or with K, M, G; what makes no sense counts as not given. */
+/* What makes no sense counts as not given. */
 static uint64_t limit_from_environment(void)
 {
-    const char *text = env_get("KILN_CACHE_MAX_SIZE");
-    unsigned long long n;
-    unsigned shift = 0;
-    char *end;
+    uint64_t limit = DEFAULT_LIMIT;
 
-    if (!text)
-        return DEFAULT_LIMIT;
-    errno = 0;
-    n = strtoull(text, &end, 10);
-    if (*end == 'K' || *end == 'k')
-        shift = 10;
-    else if (*end == 'M' || *end == 'm')
-        shift = 20;
-    else if (*end == 'G' || *end == 'g')
-        shift = 30;
-    if (shift)
-        end++;
-    if (*text < '0' || *text > '9' || *end || errno ||
-        n > (UINT64_MAX >> shift)) {
+    if (env_bytes("KILN_CACHE_MAX_SIZE", &limit) < 0)
         log_line(LOG_WARN,
                  "cache: KILN_CACHE_MAX_SIZE=%s: not a number of bytes; using "
                  "1G",
-                 text);
-        return DEFAULT_LIMIT;
-    }
-    return (uint64_t)n << shift;
+                 env_get("KILN_CACHE_MAX_SIZE"));
+    return limit;
 }
 
 enum kiln_status cache_open(const char *dir,

@@ -23,7 +23,8 @@ void file_give(void *to, const void *from, size_t size)
                (room < size ? room : size) - sizeof room);
 }
 
-static const uint64_t PIPE_LIMIT = (uint64_t)4 << 30;
+/* What comes through a pipe is held in memory; some pipes have no end. */
+static const uint64_t PIPE_LIMIT = (uint64_t)1 << 30;
 /* Bounds of what one entry may unpack to, four times the file between them. */
 static const uint64_t CAP_LEAST = 1 << 28, CAP_MOST = 1 << 30;
 
@@ -141,6 +142,11 @@ static enum kiln_status open_path(struct kiln_file *f, const char *path,
         return kiln_fail(err, KILN_E_FILE,
                          "%s: a device, a file or a pipe expected", path);
     st = file_read(path, PIPE_LIMIT, &f->own, err);
+    if (st == KILN_E_FORMAT)
+        kiln_fail(err, st,
+                  "%s: more than %llu MiB through a pipe: give it as a file, "
+                  "which is not held in memory",
+                  path, (unsigned long long)PIPE_LIMIT >> 20);
     f->bytes = f->own.bytes;
     f->source.read = read_bytes;
     f->source.size = f->own.size;
@@ -276,11 +282,13 @@ enum kiln_status file_unpack(const struct kiln_file *file, size_t index,
     if (e->bomb)
         return kiln_fail(err, KILN_E_FORMAT,
                          "%s: entry %u: %llu bytes from %llu, and with what is "
-                         "before it more than a file of %llu may unpack to",
+                         "before it over %llu MiB (PTX counted thrice): more "
+                         "than such a file should unpack to; KILN_UNPACK_MAX "
+                         "sets the limit",
                          file->name, e->index,
                          (unsigned long long)e->plain_size,
                          (unsigned long long)e->payload_size,
-                         (unsigned long long)file->source.size);
+                         (unsigned long long)file->unpacked_max >> 20);
     if (file->bytes) {
         entry.payload = (const unsigned char *)file->bytes + at;
     } else {

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/env.h"
+#include "base/log.h"
 #include "image/cubin.h"
 #include "image/object_head.h"
 #include "image/ptx_header.h"
@@ -17,9 +19,12 @@
 enum { LABEL_READ = 64 << 20 };
 /* More sentences of what is damaged nobody reads. */
 enum { DAMAGES_MAX = 1 << 12 };
-/* What all packed entries of a file may give: libraries come to 11 times what
- * they hold packed. */
-enum { UNPACKED_RATIO = 16, UNPACKED_FREE = 1 << 28 };
+/* What all packed entries of a file may give: as much as takes a second of a
+ * file of UNPACKED_SMALL bytes, and more of larger ones. PTX counts thrice:
+ * going through text takes longer than through tables. So counted, libraries
+ * come to 12 times their size, and one of 38 MB to 15 times. */
+enum { UNPACKED_RATIO = 12, UNPACKED_MORE = 16, PTX_WEIGHT = 3 };
+enum { UNPACKED_FREE = 192 << 20, UNPACKED_SMALL = 64 << 20 };
 
 const struct file_container *file_container(const struct kiln_file *file,
                                             size_t index)
@@ -137,10 +142,12 @@ static enum kiln_status take_entry(void *data, const struct fatbin_entry *e,
 
     (void)stored;
     if (e->packing != FATBIN_PLAIN) {
-        if (__builtin_add_overflow(f->unpacked, e->plain_size, &f->unpacked))
+        uint64_t weight = e->kind == FATBIN_PTX ? PTX_WEIGHT : 1;
+
+        if (__builtin_mul_overflow(e->plain_size, weight, &weight) ||
+            __builtin_add_overflow(f->unpacked, weight, &f->unpacked))
             f->unpacked = UINT64_MAX;
-        out.bomb = f->unpacked / UNPACKED_RATIO >
-                   f->source.size + UNPACKED_FREE / UNPACKED_RATIO;
+        out.bomb = f->unpacked > f->unpacked_max;
     }
     return add_entry(f, &out, err);
 }
@@ -350,6 +357,22 @@ static enum kiln_status find_owners(struct kiln_file *f, struct kiln_error *err)
     return KILN_OK;
 }
 
+static uint64_t may_unpack(uint64_t size)
+{
+    uint64_t small = size < UNPACKED_SMALL ? size : UNPACKED_SMALL, limit;
+    int set = env_bytes("KILN_UNPACK_MAX", &limit);
+
+    if (set > 0)
+        return limit;
+    if (set)
+        log_line(LOG_WARN, "KILN_UNPACK_MAX=%s: not a number of bytes",
+                 env_get("KILN_UNPACK_MAX"));
+    if (size > UINT64_MAX / UNPACKED_MORE / 2)
+        return UINT64_MAX;
+    return UNPACKED_FREE + UNPACKED_RATIO * small +
+           UNPACKED_MORE * (size - small);
+}
+
 enum kiln_status file_list(struct kiln_file *f, struct kiln_error *err)
 {
     const struct image_visitor visitor = {.data = f,
@@ -360,6 +383,7 @@ enum kiln_status file_list(struct kiln_file *f, struct kiln_error *err)
     struct kiln_error bad = {0};
 
     _Static_assert(FILE_NONE == IMAGE_NO_OWNER, "one value for no owner");
+    f->unpacked_max = may_unpack(f->source.size);
     /* The visitor's statuses go through this error. */
     bad.status = image_scan(&f->source, &visitor, &f->guess, &bad);
     if (!bad.status)

@@ -34,6 +34,7 @@ struct inspect {
     const char *extract;
     struct json out;
     int bad;
+    size_t unread; /* entries of a file whose kernels could not be read */
 };
 
 void entry_target(const struct kiln_entry *e, char *text, size_t size)
@@ -271,9 +272,13 @@ static void list_entries(struct inspect *in, const struct kiln_file *file,
             if (symbols)
                 symbols_print(symbols, stdout);
         }
-        if (symbols && symbols->error.status &&
-            symbols->error.status != KILN_E_NOT_SUPPORTED)
-            in->bad = 1;
+        if (!symbols || !symbols->error.status ||
+            symbols->error.status == KILN_E_NOT_SUPPORTED)
+            continue;
+        in->bad = 1;
+        if (in->summary && !in->unread++)
+            print_plain(stderr, "kiln inspect: %s: entry %u: %s\n",
+                        kiln_file_name(file), e.index, symbols->error.text);
     }
 }
 
@@ -369,12 +374,18 @@ static void inspect_file(struct inspect *in, const char *path)
                     (unsigned long long)kiln_file_size(file));
     }
     in->bad = 0;
+    in->unread = 0;
     list_file(in, file, stream);
     if (!kiln_file_entry_count(file) && !in->bad) {
         print_plain(stderr, "kiln inspect: %s: no entry in its containers\n",
                     path);
         in->bad = 1;
     }
+    if (in->unread > 1)
+        print_plain(stderr,
+                    "kiln inspect: %s: %zu entries of which kernels are not "
+                    "listed\n",
+                    path, in->unread);
     in->bad |= bad;
     list_notes(in, file);
     if (in->json)

@@ -5,6 +5,7 @@
  *
  *     test_kernel_hostile KIND BYTES >FILE
  */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,10 +96,120 @@ static void time_grows_with_the_size_alone(void **state)
         grows(hostile_kind(i));
 }
 
+/* ---- what does not depend on the machine -------------------------------- */
+
+static struct kiln_file *open_kind(const char *kind, size_t size,
+                                   struct buffer *b)
+{
+    struct kiln_file *file;
+
+    *b = hostile_make(kind, size);
+    assert_int_equal(kiln_file_open_bytes(kind, b->bytes, b->size, &file, NULL),
+                     KILN_OK);
+    return file;
+}
+
+static size_t held(void)
+{
+    struct mallinfo2 m = mallinfo2();
+
+    return m.uordblks + m.hblkhd;
+}
+
+/* With the bytes of the file themselves, four times its size. */
+static void a_walk_keeps_little_of_each_entry(void **state)
+{
+    static const enum kiln_policy policies[] = {KILN_POLICY_BEST,
+                                                KILN_POLICY_DRIVER};
+    struct kiln_target target = {
+        .size = sizeof target, .sm = 90, .driver_version = 13000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        struct buffer b = hostile_make("entries", 16 * SMALL);
+        size_t before = held(), after, asked;
+        struct kiln_file *file;
+        struct kiln_walk *walk;
+
+        assert_int_equal(
+            kiln_file_open_bytes("entries", b.bytes, b.size, &file, NULL),
+            KILN_OK);
+
+        target.policy = policies[i];
+        assert_int_equal(kiln_walk_new(file, 0, &target, &walk, NULL), KILN_OK);
+        after = held();
+        for (size_t k = 0; k < kiln_walk_count(walk); k++) {
+            struct kiln_verdict v = {.size = sizeof v};
+
+            assert_int_equal(kiln_walk_verdict(walk, k, &v, NULL), KILN_OK);
+            assert_true(*v.text);
+        }
+        asked = held();
+        if (after - before > b.size * 3)
+            fail_msg("%zu bytes are kept of a file of %zu", after - before,
+                     b.size);
+        assert_true(asked - after < SMALL / 16);
+        kiln_walk_free(walk);
+        kiln_file_close(file);
+        buffer_fini(&b);
+    }
+}
+
+/* Bytes that all its entries unpack to, those that are refused aside. */
+static uint64_t unpacked(const char *kind, size_t size, size_t *refused)
+{
+    struct buffer b;
+    struct kiln_file *file = open_kind(kind, size, &b);
+    uint64_t sum = 0;
+
+    *refused = 0;
+    for (size_t i = 0; i < kiln_file_entry_count(file); i++) {
+        struct kiln_error err;
+        void *bytes;
+        size_t n;
+
+        if (!kiln_file_unpack(file, i, &bytes, &n, &err)) {
+            kiln_bytes_free(bytes);
+            sum += n;
+        } else if (strstr(err.text, "KILN_UNPACK_MAX")) {
+            ++*refused;
+        } else {
+            fail_msg("%s", err.text);
+        }
+    }
+    kiln_file_close(file);
+    buffer_fini(&b);
+    return sum;
+}
+
+static void what_a_file_unpacks_to_has_a_bound(void **state)
+{
+    const uint64_t free = 192 << 20;
+    size_t refused;
+    uint64_t cubins, ptx;
+
+    (void)state;
+    cubins = unpacked("packed-cubins", 4 * SMALL, &refused);
+    assert_true(refused > 0);
+    assert_true(cubins > free && cubins <= free + 4 * 12 * SMALL);
+    ptx = unpacked("packed-kernels", SMALL, &refused);
+    assert_true(refused > 0);
+    assert_true(ptx > free / 3 && ptx <= free / 3 + 4 * SMALL);
+    /* The operator may set another. */
+    setenv("KILN_UNPACK_MAX", "1M", 1);
+    assert_true(unpacked("packed-cubins", SMALL, &refused) <= SMALL);
+    setenv("KILN_UNPACK_MAX", "100G", 1);
+    assert_true(unpacked("packed-kernels", SMALL, &refused) > ptx);
+    assert_int_equal(refused, 0);
+    unsetenv("KILN_UNPACK_MAX");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_grows_with_the_size_alone),
+        cmocka_unit_test(a_walk_keeps_little_of_each_entry),
+        cmocka_unit_test(what_a_file_unpacks_to_has_a_bound),
     };
 
     if (argc == 3) {

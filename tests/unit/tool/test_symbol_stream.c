@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "image/fatbin.h"
+#include "tests/unit/kernel/hostile.h"
 #include "tool/inspect.h"
 
 enum { COUNT = 5000 };
@@ -85,9 +86,63 @@ static void a_caller_may_stop_anywhere(void **state)
     buffer_fini(&bytes);
 }
 
+/* Names that are listed of a hostile file, and the entries whose are not. */
+static uint64_t listed(const char *kind, size_t size, size_t *left_out)
+{
+    struct buffer b = hostile_make(kind, size);
+    struct symbol_stream *stream;
+    struct kiln_file *file;
+    uint64_t names = 0;
+
+    *left_out = 0;
+    assert_int_equal(kiln_file_open_bytes(kind, b.bytes, b.size, &file, NULL),
+                     KILN_OK);
+    stream = symbols_start(file);
+    assert_non_null(stream);
+    for (size_t i = 0; i < kiln_file_entry_count(file); i++) {
+        const struct entry_symbols *e = symbols_next(stream);
+
+        if (e->symbols) {
+            assert_int_equal(*left_out, 0);
+            names += kiln_symbols_count(e->symbols);
+        } else {
+            assert_true(*e->error.text);
+            ++*left_out;
+        }
+    }
+    symbols_end(stream);
+    kiln_file_close(file);
+    buffer_fini(&b);
+    return names;
+}
+
+/* The same each time, whichever thread comes first. */
+static void names_are_listed_in_proportion_to_the_file(void **state)
+{
+    enum { SIZE = 1 << 20, MOST = (1 << 16) + SIZE / 1024 };
+    uint64_t names = 0;
+    size_t left_out;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        uint64_t n = listed("packed-kernels", SIZE, &left_out);
+
+        assert_true(left_out > 0);
+        assert_true(n > MOST / 2 && n <= MOST);
+        assert_true(!names || n == names);
+        names = n;
+    }
+    names = listed("plain-kernels", SIZE, &left_out);
+    assert_true(left_out > 0 && names <= MOST);
+    /* As many as a file of this size may well define. */
+    names = listed("plain-kernels", SIZE / 2, &left_out);
+    assert_true(!left_out && names > 1 << 15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_listed_in_proportion_to_the_file),
         cmocka_unit_test(symbols_come_in_order),
         cmocka_unit_test(a_caller_may_stop_anywhere),
     };
