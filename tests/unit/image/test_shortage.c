@@ -3,34 +3,14 @@
  * Readers that run out of memory, sources that cannot be read, and callers
  * that want no more: each at every point where it can happen.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "fixture.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
 #include "image/cubin.h"
 #include "image/fatbin.h"
 #include "image/ptx_header.h"
-#include "image/scan.h"
 
 enum { MANY = 40, UNIT = 16, BLOCK = 16 << 10, FOREVER = 100000 };
-
-static struct buffer file(const char *name)
-{
-    struct buffer b = {0};
-    struct kiln_error err;
-
-    if (file_read(name, 0, &b, &err))
-        fail_msg("%s", err.text);
-    return b;
-}
 
 /* ---- an arena that gives n units more, and no memory behind it --------- */
 
@@ -91,7 +71,7 @@ static enum kiln_status read_list(const struct buffer *b, struct arena *arena,
 
 static void a_cubin_is_refused_for_want_of_memory_alone(void **state)
 {
-    struct buffer b = file(DATA "sm100.cubin");
+    struct buffer b = fixture_file(DATA "sm100.cubin");
 
     (void)state;
     fails_at_every_unit(read_cubin, &b);
@@ -283,15 +263,15 @@ static struct buffer subject(int which)
                                .payload = ".version 8.0\n",
                                .size = 13,
                                .options = options};
-    struct buffer b = {0}, one = file(GOLDEN "plain.fatbin");
+    struct buffer b = {0}, one = fixture_file(GOLDEN "plain.fatbin");
 
     memset(options, 'o', sizeof options - 1);
     switch (which) {
     case 0:
-        b = file(GOLDEN "archive.a");
+        b = fixture_file(GOLDEN "archive.a");
         break;
     case 1:
-        b = file(GOLDEN "host.o");
+        b = fixture_file(GOLDEN "host.o");
         break;
     case 2:
         assert_int_equal(fatbin_write(&item, 1, &b, NULL), KILN_OK);
@@ -305,10 +285,10 @@ static struct buffer subject(int which)
         buffer_add(&b, one.bytes, one.size);
         break;
     case 5: /* wrappers, and the arrays that they name */
-        b = file(OBJECT_FILE);
+        b = fixture_file(OBJECT_FILE);
         break;
     case 6:
-        b = file(SHARED_FILE);
+        b = fixture_file(SHARED_FILE);
         break;
     default:
         buffer_text(&b, "!<arch>\n");

@@ -3,101 +3,34 @@
  * Wrappers of host ELF files: those of the linker at hand, and generated ones
  * as other linkers leave them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <elf.h>
 
-#include "base/file.h"
+#include "fixture.h"
 #include "image/fatbin.h"
-#include "image/scan.h"
-
-enum { PLACES_MAX = 16 };
-
-struct found {
-    const unsigned char *bytes;
-    size_t size;
-    uint64_t reads;
-    size_t count;
-    struct image_place places[PLACES_MAX];
-};
-
-static enum kiln_status read_at(void *data, uint64_t offset, void *to,
-                                size_t size, struct kiln_error *err)
-{
-    struct found *f = data;
-
-    (void)err;
-    assert_true(offset <= f->size && size <= f->size - offset);
-    f->reads++;
-    if (size)
-        memcpy(to, f->bytes + offset, size);
-    return KILN_OK;
-}
-
-static enum kiln_status place(void *data, const struct image_place *p,
-                              struct kiln_error *err)
-{
-    struct found *f = data;
-
-    (void)err;
-    if (f->count < PLACES_MAX)
-        f->places[f->count] = *p;
-    f->count++;
-    return KILN_OK;
-}
-
-static enum kiln_status entry(void *data, const struct fatbin_entry *e,
-                              uint64_t stored, struct kiln_error *err)
-{
-    (void)data, (void)e, (void)stored, (void)err;
-    return KILN_OK;
-}
-
-static enum kiln_status damage(void *data, const struct kiln_error *what,
-                               struct kiln_error *err)
-{
-    (void)data, (void)what, (void)err;
-    return KILN_OK;
-}
 
 static void scan(const void *bytes, size_t size, struct found *f)
 {
-    const struct image_visitor visitor = {f, place, entry, damage, damage};
-    const struct image_source source = {
-        .read = read_at, .data = f, .size = size};
-    struct image_guess guess;
-
-    *f = (struct found){.bytes = bytes, .size = size};
-    assert_int_equal(image_scan(&source, &visitor, &guess, NULL), KILN_OK);
+    assert_int_equal(fixture_scan(bytes, size, f), KILN_OK);
 }
 
 /* By the linker or the compiler: three containers, the third found by the
  * array alone. */
 static void check_wrapped(const char *path)
 {
-    struct buffer b = {0};
+    struct buffer b = fixture_file(path);
     struct found f;
 
-    assert_int_equal(file_read(path, 0, &b, NULL), KILN_OK);
     scan(b.bytes, b.size, &f);
-    assert_int_equal(f.count, 3);
-    assert_int_equal(f.places[0].wrapper, 2);
-    assert_int_equal(f.places[0].prelinked, 2);
-    assert_true(f.places[0].owner == IMAGE_NO_OWNER);
-    assert_int_equal(f.places[1].wrapper, 1);
-    assert_int_equal(f.places[1].offset, f.places[0].offset + FATBIN_HEADER);
-    assert_int_equal(f.places[1].owner, f.places[0].offset);
-    assert_int_equal(f.places[2].wrapper, 0);
-    assert_int_equal(f.places[2].offset,
-                     f.places[1].offset + FATBIN_HEADER + 1);
-    assert_int_equal(f.places[2].owner, f.places[0].offset);
+    assert_int_equal(f.places, 3);
+    assert_int_equal(f.kept[0].wrapper, 2);
+    assert_int_equal(f.kept[0].prelinked, 2);
+    assert_true(f.kept[0].owner == IMAGE_NO_OWNER);
+    assert_int_equal(f.kept[1].wrapper, 1);
+    assert_int_equal(f.kept[1].offset, f.kept[0].offset + FATBIN_HEADER);
+    assert_int_equal(f.kept[1].owner, f.kept[0].offset);
+    assert_int_equal(f.kept[2].wrapper, 0);
+    assert_int_equal(f.kept[2].offset, f.kept[1].offset + FATBIN_HEADER + 1);
+    assert_int_equal(f.kept[2].owner, f.kept[0].offset);
     buffer_fini(&b);
 }
 
@@ -238,13 +171,13 @@ static void arrays_are_followed_however_a_linker_leaves_them(void **state)
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
         generate(&e, styles[i]);
         scan(e.bytes, SIZE, &f);
-        assert_int_equal(f.count, 3);
-        assert_int_equal(f.places[0].wrapper, 2);
-        assert_int_equal(f.places[0].prelinked, 2);
-        assert_int_equal(f.places[1].wrapper, 1);
-        assert_int_equal(f.places[1].owner, FATBINS);
-        assert_int_equal(f.places[2].wrapper, 0);
-        assert_int_equal(f.places[2].owner, FATBINS);
+        assert_int_equal(f.places, 3);
+        assert_int_equal(f.kept[0].wrapper, 2);
+        assert_int_equal(f.kept[0].prelinked, 2);
+        assert_int_equal(f.kept[1].wrapper, 1);
+        assert_int_equal(f.kept[1].owner, FATBINS);
+        assert_int_equal(f.kept[2].wrapper, 0);
+        assert_int_equal(f.kept[2].owner, FATBINS);
     }
 }
 
@@ -258,10 +191,10 @@ static void an_array_in_bss_gets_what_the_program_will_put_there(void **state)
     (void)state;
     generate(&e, FILLED);
     scan(e.bytes, SIZE, &f);
-    assert_int_equal(f.count, 3);
-    assert_true(f.places[0].prelinked == IMAGE_AT_START);
-    assert_int_equal(f.places[1].owner, FATBINS);
-    assert_true(f.places[2].owner == IMAGE_NO_OWNER); /* no wrapper has it */
+    assert_int_equal(f.places, 3);
+    assert_true(f.kept[0].prelinked == IMAGE_AT_START);
+    assert_int_equal(f.kept[1].owner, FATBINS);
+    assert_true(f.kept[2].owner == IMAGE_NO_OWNER); /* no wrapper has it */
 }
 
 static void wrappers_that_lead_nowhere_hide_nothing(void **state)
@@ -272,15 +205,15 @@ static void wrappers_that_lead_nowhere_hide_nothing(void **state)
     (void)state;
     generate(&e, TO_NOWHERE);
     scan(e.bytes, SIZE, &f);
-    assert_int_equal(f.count, 3);
-    assert_int_equal(f.places[0].wrapper, 2);
-    assert_int_equal(f.places[0].prelinked, 0);
-    assert_int_equal(f.places[1].wrapper, 0);
+    assert_int_equal(f.places, 3);
+    assert_int_equal(f.kept[0].wrapper, 2);
+    assert_int_equal(f.kept[0].prelinked, 0);
+    assert_int_equal(f.kept[1].wrapper, 0);
     generate(&e, TOO_NEW);
     scan(e.bytes, SIZE, &f);
-    assert_int_equal(f.count, 3);
-    assert_int_equal(f.places[0].wrapper, 0);
-    assert_int_equal(f.places[1].wrapper, 1);
+    assert_int_equal(f.places, 3);
+    assert_int_equal(f.kept[0].wrapper, 0);
+    assert_int_equal(f.kept[1].wrapper, 1);
 }
 
 static void any_byte_and_any_cut_is_survived(void **state)
