@@ -19,8 +19,8 @@ objects() {
 }
 
 if [ -n "${2:-}" ]; then
-    (cd "$build" && gcov -b -c -t -o "$(objects "$2" | sed "s|^$build/||")" \
-        "$OLDPWD/$2") 2>/dev/null | awk '
+    data=$(objects "$2" | sed "s|^$build/||")
+    (cd "$build" && gcov -b -c -t -o "$data" "$OLDPWD/$2") 2>/dev/null | awk '
         # A line, then its branches; headers that it includes follow.
         /^ *-: *0:Source:/ { here = index($0, file) > 0 }
         /^ *[0-9#=*-]+: *[0-9]+:/ { line = $0; shown = 0 }
