@@ -255,6 +255,24 @@ static void print_summary(const struct kiln_file *file)
     print_rest(file);
 }
 
+/* Sentences of why kernels of an entry are not listed; more nobody reads. */
+enum { UNREAD_SHOWN = 1 << 10 };
+
+/* What of the entry's kernels is to be shown: NULL for nothing. */
+static const struct entry_symbols *note_unread(struct inspect *in,
+                                               const struct kiln_file *file,
+                                               const struct kiln_entry *e,
+                                               const struct entry_symbols *of)
+{
+    if (!of || !of->error.status || of->error.status == KILN_E_NOT_SUPPORTED)
+        return of;
+    in->bad = 1;
+    if (in->summary && !in->unread)
+        print_plain(stderr, "kiln inspect: %s: entry %u: %s\n",
+                    kiln_file_name(file), e->index, of->error.text);
+    return ++in->unread > UNREAD_SHOWN ? NULL : of;
+}
+
 static void list_entries(struct inspect *in, const struct kiln_file *file,
                          const struct kiln_container *c,
                          struct symbol_stream *stream)
@@ -265,6 +283,7 @@ static void list_entries(struct inspect *in, const struct kiln_file *file,
         struct kiln_entry e = {.size = sizeof e};
 
         kiln_file_entry(file, i, &e, NULL);
+        symbols = note_unread(in, file, &e, symbols);
         if (in->json) {
             entry_json(&e, symbols, &in->out);
         } else if (!in->summary) {
@@ -272,13 +291,6 @@ static void list_entries(struct inspect *in, const struct kiln_file *file,
             if (symbols)
                 symbols_print(symbols, stdout);
         }
-        if (!symbols || !symbols->error.status ||
-            symbols->error.status == KILN_E_NOT_SUPPORTED)
-            continue;
-        in->bad = 1;
-        if (in->summary && !in->unread++)
-            print_plain(stderr, "kiln inspect: %s: entry %u: %s\n",
-                        kiln_file_name(file), e.index, symbols->error.text);
     }
 }
 
@@ -381,7 +393,7 @@ static void inspect_file(struct inspect *in, const char *path)
                     path);
         in->bad = 1;
     }
-    if (in->unread > 1)
+    if (in->unread > (in->summary ? 1 : UNREAD_SHOWN))
         print_plain(stderr,
                     "kiln inspect: %s: %zu entries of which kernels are not "
                     "listed\n",

@@ -12,7 +12,7 @@
 
 #include "tool/inspect.h"
 
-enum { THREADS_MAX = 256, SLOTS = 1024, BATCH = 32, BATCH_BYTES = 1 << 16 };
+enum { THREADS_MAX = 256, SLOTS = 1024, BATCH = 32, BATCH_BYTES = 1 << 18 };
 
 /* Names that a file may define: so many in any, and one in each KiB. Libraries
  * have up to 300 kernels and 4,200 parameters in a MiB; 16 parameters count as
