@@ -39,18 +39,19 @@ static int open_access(struct emit *e, struct access *a,
                        const struct graph_insn *insn, int k)
 {
     const struct ptx_insn *p = insn->ptx;
-    unsigned bits = ptx_type_bits(p->types[p->type_count - 1]);
+    /* st.bulk has no type. */
+    const unsigned bits = p->type_count == 1 ? ptx_type_bits(p->types[0]) : 0;
+    const unsigned count = p->vec ? p->vec : 1;
 
-    *a = (struct access){.insn = insn,
-                         .bytes = bits / 8,
-                         .count = p->vec ? p->vec : 1,
-                         .is_strong = is_strong(p),
-                         .type = LLVMIntTypeInContext(e->l.ctx, bits)};
-    if (p->type_count != 1 || bits < 8 || bits > 64 ||
-        a->count > EMIT_MAX_ELEMENTS) {
+    if (bits < 8 || bits > 64 || count > EMIT_MAX_ELEMENTS) {
         emit_refuse(e, p, NULL);
         return -1;
     }
+    *a = (struct access){.insn = insn,
+                         .bytes = bits / 8,
+                         .count = count,
+                         .is_strong = is_strong(p),
+                         .type = LLVMIntTypeInContext(e->l.ctx, bits)};
     if (p->operands[k].kind == PTX_OPERAND_ADDR_VAR && p->operands[k].var &&
         layout_offset(e->layout, p->operands[k].var) == UINT64_MAX) {
         emit_refuse(e, p, "a variable without a place");

@@ -313,10 +313,11 @@ enum kiln_status layout_kernel(struct layout *l, const struct ptx_func *func,
     for (size_t i = 0; i < func->local_count; i++)
         bad |= place(&k, func->locals[i], &shared, &local);
     if (bad)
-        return kiln_fail(err, KILN_E_PTX,
-                         "kernel %s: more than 2^30 bytes of shared or local "
-                         "variables",
-                         func->name);
+        return kiln_fail(
+            err, KILN_E_PTX,
+            "line %u: kernel %s: more than 2^30 bytes of shared or "
+            "local variables",
+            func->line, func->name);
     for (size_t i = 0; i < k.place_count; i++) {
         const struct ptx_var *v = k.places[i].var;
 
@@ -333,10 +334,11 @@ enum kiln_status layout_kernel(struct layout *l, const struct ptx_func *func,
             k.places[i].var->is_extern)
             k.places[i].offset = shared;
     if (shared > SHARED_MAX)
-        return kiln_fail(err, KILN_E_PTX,
-                         "kernel %s: 0x%llx bytes of shared variables, 0x%x "
-                         "at most",
-                         func->name, (unsigned long long)shared, SHARED_MAX);
+        return kiln_fail(
+            err, KILN_E_PTX,
+            "line %u: kernel %s: 0x%llx bytes of shared variables, "
+            "0x%x at most",
+            func->line, func->name, (unsigned long long)shared, SHARED_MAX);
     k.static_shared = (uint32_t)shared;
     k.local_bytes = (uint32_t)align_up(local, LOCAL_ALIGN);
     *out = k;

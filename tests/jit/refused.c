@@ -66,6 +66,11 @@ void run_refused(void)
            "istypep.texref %p1, %rd1;\n"
            "ret;\n",
            CUDA_ERROR_NOT_SUPPORTED, "line 21: istypep.texref");
+    refuse("a store without a type",
+           "cp.async.bulk.wait_group 0;\n"
+           "st.bulk [%rd1], 16, 0;\n"
+           "ret;\n",
+           CUDA_ERROR_NOT_SUPPORTED, "line 22: st.bulk");
     refuse("what is no PTX",
            "mov.u32 %r1, 1;\n"
            "frobnicate.u32 %r1, %r1;\n"
