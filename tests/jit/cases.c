@@ -528,7 +528,7 @@ char *whole_kernel(const char *body, int raw)
     if (!text)
         exit(1);
     snprintf(text, size,
-             ".version 8.0\n.target sm_90\n.address_size 64\n"
+             ".version 9.0\n.target sm_120\n.address_size 64\n"
              ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{\n"
              ".shared .align 4 .b8 sh[4096];\n%s%s}\n",
              raw ? "" : prologue, body);
