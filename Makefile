@@ -42,6 +42,15 @@ ptxas-answers:
 	python3 tests/ptxas/judge.py 1 10000 > $(B)/answers.txt
 	mv $(B)/answers.txt tests/ptxas/answers.txt
 
+# Mutants of PTX through the code generator: another FIRST gives others.
+mutants: build
+	mkdir -p $(B)/mutants
+	$(B)/bin/mutants --first $(or $(FIRST),1000) --count $(or $(COUNT),10000) \
+	    --workers $(JOBS) --keep $(B)/mutants \
+	    $(if $(filter dev release,$(P)),--run $(B)/lib/libkiln-cpu.so) \
+	    tests/jit/corpus tests/api tests/tensor tests/golden/ptx \
+	    $(B)/fuzz/seeds/ptx $(B)/fuzz/seeds/ptx $(B)/fuzz/seeds/ptx
+
 # Every instruction against what an NVIDIA GPU answered: docs/fidelity.md.
 fidelity: deps build
 	KILN_CACHE_DISABLE=1 $(B)/bin/fidelity \
@@ -69,4 +78,4 @@ tidy: build
 clean:
 	rm -rf build
 
-.PHONY: build deps run check check-long bench fidelity fuzz coverage ptx-coverage ptxas-answers format tidy clean
+.PHONY: build deps run check check-long bench fidelity fuzz coverage ptx-coverage ptxas-answers mutants format tidy clean
