@@ -59,6 +59,18 @@ static LLVMValueRef power_of(struct emit *e, const struct product *p,
     return select_(l, f_cmp(l, LLVMRealOEQ, v, k_real(v, 0)), k_real(v, 0), x);
 }
 
+/* Of what products are added to: a subnormal has its type's least exponent.
+ * What is small beside 2^-133 is never kept (f16 and bytes have no such
+ * products). */
+static LLVMValueRef power_of_start(struct emit *e, const struct product *p,
+                                   LLVMValueRef v)
+{
+    double least = p->m->c == PTX_F16 ? 0x1p-14 : 0x1p-126;
+    LLVMValueRef x = power_of(e, p, v, least);
+
+    return is_wide(p) ? biggest(e, x, k_real(x, 0x1p-133)) : x;
+}
+
 static LLVMValueRef is_bad(struct emit *e, const struct product *p,
                            LLVMValueRef v)
 {
@@ -246,7 +258,7 @@ static void add_block(struct emit *e, const struct product *p,
                             .add = find_largest};
 
     for (unsigned n = 0; n < COLUMNS; n++)
-        power[n] = power_of(e, p, widened(e, p, s[n]), 0x1p-126);
+        power[n] = power_of_start(e, p, widened(e, p, s[n]));
     mma_run_loop(e, p, &loop);
     loop.rows_a = p->rows_a;
     loop.rows_b = p->rows_b;
@@ -350,7 +362,7 @@ static LLVMValueRef has_bad(struct emit *e, const struct product *p)
 {
     LLVMValueRef all = i_or(&e->l, any_of(e, p->bad_a), any_of(e, p->bad_b));
 
-    for (unsigned n = 0; n < COLUMNS; n++)
+    for (unsigned n = 0; n < COLUMNS && !is_byte(p->m); n++)
         for (unsigned first = 0; first < p->m->m; first += p->width)
             all = i_or(&e->l, all, any_of(e, bad_column(e, p, n, first)));
     return all;
@@ -396,7 +408,9 @@ static void put_bad_rows(struct emit *e, const struct product *p,
         for (unsigned i = 0; i < p->width; i++)
             at[i] = n * both + both - 1;
         bad = i_or(&e->l, bad, matrix_shuffle(e, p->bad_b, NULL, at, p->width));
-        bad = i_or(&e->l, i_or(&e->l, bad, is_row), bad_column(e, p, n, first));
+        bad = i_or(&e->l, bad, is_row);
+        if (!is_byte(p->m)) /* to them C is added at the end as it is */
+            bad = i_or(&e->l, bad, bad_column(e, p, n, first));
         if (is_wide(p))
             x = LLVMBuildFPTrunc(e->l.b, x, LLVMTypeOf(old), "");
         matrix_store(e, select_(&e->l, bad, x, old), to, column_at(p, n, first),

@@ -30,13 +30,11 @@ static int exponent(double v, int least)
 static double aligned(const struct summand *s, unsigned count)
 {
     double sum = 0, unit;
-    int most = -10000;
+    int most = -133; /* nothing smaller than 2^-158 is kept */
 
     for (unsigned i = 0; i < count; i++)
         if (s[i].value != 0 && s[i].exponent > most)
             most = s[i].exponent;
-    if (most == -10000)
-        return 0;
     unit = ldexp(1, most - 25);
     for (unsigned i = 0; i < count; i++)
         sum += trunc(s[i].value / unit);
@@ -61,13 +59,14 @@ static double to_half(double x)
 static double add_block(enum type d, const struct summand *p, unsigned count,
                         double sum)
 {
+    const int least = d == F16 ? -14 : -126;
     struct summand s[MOST + 1];
 
     if (isinf(sum))
         return sum;
     memcpy(s, p, count * sizeof *p);
     s[count].value = sum;
-    s[count].exponent = exponent(sum, -126);
+    s[count].exponent = exponent(sum, least);
     sum = aligned(s, count + 1);
     return d == F16 ? sum : cut_to_single(sum);
 }
@@ -88,8 +87,7 @@ static uint64_t by_bytes(enum type d, const struct summand *p, unsigned k,
         if (d == F16)
             sum = to_half(sum);
     }
-    return d == F16 ? half_encode(c + sum)
-                    : single_encode((float)c + (float)sum);
+    return from_real(d, d == F16 ? c + sum : (double)((float)c + (float)sum));
 }
 
 uint64_t sum_floats(enum type d, enum type a, enum type b, unsigned k,
@@ -98,7 +96,8 @@ uint64_t sum_floats(enum type d, enum type a, enum type b, unsigned k,
 {
     const int least = a == BF16 || a == TF32 ? -126 : -14;
     struct summand p[MOST];
-    int finite = isfinite(c);
+    const int bytes = a == E4M3 || a == E5M2; /* C is added at their end */
+    int finite = bytes || isfinite(c);
     double sum = c;
 
     for (unsigned i = 0; i < k; i++) {
@@ -111,7 +110,7 @@ uint64_t sum_floats(enum type d, enum type a, enum type b, unsigned k,
     }
     if (!finite)
         return from_real(d, sum);
-    if (a == E4M3 || a == E5M2)
+    if (bytes)
         return by_bytes(d, p, k, c);
     sum = c;
     if (!block)
