@@ -59,7 +59,8 @@ void seen_fini(struct seen *s);
 struct source { /* one PTX text */
     struct kiln_file *file;
     size_t file_number, entry;
-    char *name; /* "libcublas.so.13 12.3 compute_75" */
+    struct hash digest; /* of the text */
+    char *name;         /* "libcublas.so.13 12.3 compute_75" */
     uint64_t size;
 };
 struct sources {
@@ -83,8 +84,11 @@ struct options {
     unsigned threads;
     unsigned objects; /* kernels in ten thousand that go to an object */
     uint64_t seed;
-    int code;    /* 0: parser only */
-    int verbose; /* a line for each failure */
+    int code;         /* 0: parser only */
+    int verbose;      /* a line for each failure */
+    const char *pack; /* write kernels to run here, and do nothing else */
+    unsigned each;    /* kernels of a file */
+    uint32_t target;  /* the newest .target of them */
 };
 
 struct totals {
@@ -117,6 +121,9 @@ int modules_run(struct coverage *c);
 struct ptx_module *parse_module(struct coverage *c, struct totals *t,
                                 uint64_t number, const char *text, size_t size,
                                 struct arena *arena);
+
+/* body.c: of what a kernel does, not of its names. 0 or -1. */
+int body_digest(const struct ptx_func *f, struct hash *out);
 
 /* generate.c: every kernel of a module. A generator belongs to one thread. */
 struct generator;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * In place of generate.c where there is no LLVM.
+ * In place of generate.c and choose.c where there is no LLVM.
  */
+#include <stdio.h>
+
 #include "coverage.h"
+#include "plan.h"
 
 struct generator *generator_new(struct coverage *c)
 {
@@ -22,4 +25,14 @@ void generate_module(struct generator *g, struct totals *t, uint64_t number,
     (void)t;
     (void)number;
     (void)m;
+}
+
+int choose_kernels(struct sources *s, unsigned each, uint32_t target,
+                   const char *path)
+{
+    (void)s;
+    (void)each;
+    (void)target;
+    fprintf(stderr, "ptx_coverage: %s: not without the code generator\n", path);
+    return -1;
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "coverage.h"
+#include "plan.h"
 
 static const char help[] =
     "usage: ptx_coverage [option...] FILE|FOLDER...\n"
@@ -26,6 +27,9 @@ static const char help[] =
     "  --seed N        of both shares, default 1\n"
     "  --parse         the parser only\n"
     "  --top N         rows of each table; default 40\n"
+    "  --pack FILE     write kernels for run_kernels to FILE instead\n"
+    "  --each N        so many kernels of each library; default 150\n"
+    "  --target N      written for no device newer than this; default 90\n"
     "\n"
     "Exit status 1 when the parser takes less than all, or the code generator\n"
     "less than 95 % of the modules, or an object cannot be made.\n";
@@ -45,6 +49,7 @@ static int read_arguments(struct coverage *c, int argc, char **argv,
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     unsigned long long threads = cores > 0 ? (unsigned long long)cores : 1;
     unsigned long long objects = 20, seed = 1, modules = 10000;
+    unsigned long long each = 150, target = 90;
 
     c->options.code = 1;
     for (int i = 1; i < argc; i++) {
@@ -52,10 +57,14 @@ static int read_arguments(struct coverage *c, int argc, char **argv,
             option(argc, argv, &i, "--objects", &objects) ||
             option(argc, argv, &i, "--seed", &seed) ||
             option(argc, argv, &i, "--modules", &modules) ||
+            option(argc, argv, &i, "--each", &each) ||
+            option(argc, argv, &i, "--target", &target) ||
             option(argc, argv, &i, "--top", top))
             continue;
         if (strcmp(argv[i], "--parse") == 0) {
             c->options.code = 0;
+        } else if (strcmp(argv[i], "--pack") == 0 && i + 1 < argc) {
+            c->options.pack = argv[++i];
         } else if (argv[i][0] == '-') {
             fputs(help, stderr);
             return -1;
@@ -67,6 +76,8 @@ static int read_arguments(struct coverage *c, int argc, char **argv,
     c->options.threads = threads ? (unsigned)threads : 1;
     c->options.objects = (unsigned)objects;
     c->options.seed = seed;
+    c->options.each = (unsigned)each;
+    c->options.target = (uint32_t)target;
     sources_choose(&c->sources, (unsigned)modules, seed);
     return 0;
 }
@@ -152,12 +163,14 @@ int main(int argc, char **argv)
         printf("%zu files, %llu PTX entries, %.1f MB; %zu different modules\n",
                c.sources.file_count, (unsigned long long)c.sources.entries,
                (double)c.sources.bytes / 1e6, c.sources.count);
-        bad = modules_run(&c);
+        bad = c.options.pack ? choose_kernels(&c.sources, c.options.each,
+                                              c.options.target, c.options.pack)
+                             : modules_run(&c);
         printf("%.0f s to list, %.0f s to go through, %u threads\n",
                (double)(listed - start) / 1e9,
                (double)(clock_ns() - listed) / 1e9, c.options.threads);
     }
-    if (!bad)
+    if (!bad && !c.options.pack)
         bad = report(&c, top);
     sources_fini(&c.sources);
     free(c.by_file);

@@ -54,8 +54,8 @@ static void add_entry(struct sources *s, struct kiln_file *file, size_t index,
     snprintf(name, sizeof name, "%s %zu.%u", base_name(kiln_file_name(file)),
              e->container, e->index);
     s->items = grown(s->items, s->count, &s->cap, sizeof *s->items);
-    s->items[s->count++] = (struct source){file, s->file_count, index,
-                                           strdup(name), (uint64_t)size};
+    s->items[s->count++] = (struct source){
+        file, s->file_count, index, digest, strdup(name), (uint64_t)size};
 }
 
 static void add_file(struct sources *s, const char *path)
