@@ -24,7 +24,7 @@ struct worker {
     atomic_int kernel; /* or -1 */
     atomic_int seed;
     atomic_uint_least64_t since; /* ns */
-    int worked;                  /* it got as far as a device once */
+    atomic_int worked;           /* it got as far as a device once */
 };
 
 struct job {
@@ -73,9 +73,10 @@ static void work(const struct job *j, struct worker *w)
     char device[sizeof s->device];
     unsigned i;
 
-    quiet();
     launch_open(device, sizeof device);
+    quiet();
     memcpy(s->device, device, sizeof device); /* the same from all */
+    atomic_store(&w->worked, 1);
     while ((i = atomic_fetch_add(&s->next, 1)) < j->pack->count) {
         const unsigned k = in_turn(i, j->pack->count);
 
@@ -128,9 +129,9 @@ static int is_over(const struct job *j, struct worker *w)
             kill(w->pid, SIGKILL); /* and seen gone at the next tick */
         return 0;
     }
-    w->worked |= !WIFEXITED(status) || WEXITSTATUS(status) != 2;
     note_lost(j->shared, w);
-    if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) || !w->worked ||
+    if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
+        !atomic_load(&w->worked) ||
         atomic_load(&j->shared->next) >= j->pack->count)
         return 1;
     return start(j, w) != 0;
