@@ -34,6 +34,7 @@ bench:
 
 # What the parser and the code generator take of the toolkit's libraries:
 # make ptx-coverage ARGS="--objects 100 --seed 7"
+# make ptx-coverage ARGS="--run --each 60": kernels of them on the CPU device
 ptx-coverage: build
 	tests/coverage/run.sh $(B)/bin/ptx_coverage $(ARGS)
 
