@@ -53,4 +53,4 @@ pack=$(dirname "$program")/kernels.pack
 "$program" --pack "$pack" --each "$each" $files
 answers=$here/nvidia-sm90-580.answers
 [ -f "$answers" ] && options="$options --answers $answers"
-exec "$(dirname "$program")/run_kernels" $options --need 1000 "$pack"
+exec "$(dirname "$program")/run_kernels" --need 1000 $options "$pack"
