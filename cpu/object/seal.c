@@ -21,8 +21,9 @@ static enum kiln_status find_digest(const void *bytes, size_t size,
     enum kiln_status st = elf_open(bytes, size, &arena, &elf, err);
     size_t section = st ? 0 : elf_section(&elf, OBJECT_INFO_SECTION);
 
-    if (!st &&
-        (!section || elf.sections[section].sh_size < DIGEST_AT + HASH_SIZE))
+    /* Only what has bytes lies in the file. */
+    if (!st && (!section || !elf_bytes(&elf, section) ||
+                elf.sections[section].sh_size < DIGEST_AT + HASH_SIZE))
         st = kiln_fail(err, KILN_E_FORMAT,
                        "object: no " OBJECT_INFO_SECTION
                        " section with a digest");

@@ -2,6 +2,7 @@
  *
  * Loading real objects, in three code models, and damaged ones.
  */
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -274,6 +275,38 @@ static void a_sealed_object_tells_every_change(void **state)
     buffer_fini(&object);
 }
 
+/* A section of zeros may name any place and any size. */
+static void a_section_without_bytes_has_no_digest(void **state)
+{
+    struct buffer object = complete("pic");
+    struct kiln_error err = {0};
+    int changed = 0;
+    Elf64_Ehdr h;
+
+    (void)state;
+    memcpy(&h, object.bytes, sizeof h);
+    for (unsigned i = 0; i < h.e_shnum; i++) {
+        unsigned char *row = object.bytes + h.e_shoff + i * sizeof(Elf64_Shdr);
+        Elf64_Shdr s;
+
+        memcpy(&s, row, sizeof s);
+        if (s.sh_offset >= object.size || s.sh_size < 48 ||
+            memcmp(object.bytes + s.sh_offset, "KILNINFO", 8))
+            continue;
+        s.sh_type = SHT_NOBITS;
+        s.sh_offset = object.size - 20;
+        memcpy(row, &s, sizeof s);
+        changed++;
+    }
+    assert_int_equal(changed, 1);
+    assert_int_equal(object_verify(object.bytes, object.size, &err),
+                     KILN_E_FORMAT);
+    assert_non_null(strstr(err.text, "digest"));
+    assert_int_equal(object_seal(object.bytes, object.size, &err),
+                     KILN_E_FORMAT);
+    buffer_fini(&object);
+}
+
 static void running_out_of_memory_is_reported(void **state)
 {
     struct buffer object = complete("pic");
@@ -310,6 +343,7 @@ int main(void)
         cmocka_unit_test(every_truncation_is_survived),
         cmocka_unit_test(every_changed_byte_is_survived),
         cmocka_unit_test(a_sealed_object_tells_every_change),
+        cmocka_unit_test(a_section_without_bytes_has_no_digest),
         cmocka_unit_test(running_out_of_memory_is_reported),
     };
 
