@@ -98,7 +98,7 @@ static void change_row(struct buffer *b, const Elf64_Ehdr *h, uint32_t i,
     Elf64_Shdr s = section_of(b, h, i), other;
 
     other = section_of(b, h, rng_below(r, h->e_shnum));
-    switch (rng_below(r, 10)) {
+    switch (rng_below(r, 11)) {
     case 0:
         s.sh_type = types[rng_below(r, sizeof types / sizeof *types)];
         break;
@@ -124,7 +124,11 @@ static void change_row(struct buffer *b, const Elf64_Ehdr *h, uint32_t i,
     case 7:
         s.sh_addr = rng_below(r, 2) ? s.sh_offset : rng_number(r, b->size);
         break;
-    case 8:
+    case 8: /* the whole file: sums of sizes get large */
+        s.sh_offset = 0;
+        s.sh_size = b->size;
+        break;
+    case 9:
         s.sh_offset = other.sh_offset;
         s.sh_size = other.sh_size;
         break;
@@ -159,8 +163,8 @@ static void change_entry(struct buffer *b, const Elf64_Shdr *s,
     static const struct field symbol[] = {{0, 4}, {4, 1}, {5, 1},
                                           {6, 2}, {8, 8}, {16, 8}};
     static const struct field relocation[] = {{0, 8}, {8, 4}, {12, 4}, {16, 8}};
-    static const struct field record[] = {{0, 1}, {1, 1}, {2, 2},
-                                          {4, 4}, {8, 2}, {10, 2}};
+    static const struct field record[] = {{0, 1}, {1, 1},  {2, 2}, {4, 4},
+                                          {8, 2}, {10, 2}, {12, 4}};
     static const uint16_t types[] = {R_X86_64_64, R_X86_64_RELATIVE,
                                      R_AARCH64_ABS64, R_AARCH64_RELATIVE};
     static const uint8_t bytes[] = {0,    1,    2,    3,    4,    5,
@@ -169,10 +173,11 @@ static void change_entry(struct buffer *b, const Elf64_Shdr *s,
     size_t size = s->sh_type == SHT_SYMTAB || s->sh_type == SHT_RELA ? 24
                   : s->sh_type == SHT_REL                            ? 16
                                                                      : 12;
-    const struct field *f = s->sh_type == SHT_SYMTAB ? &symbol[rng_below(r, 6)]
-                            : s->sh_type == SHT_RELA || s->sh_type == SHT_REL
-                                ? &relocation[rng_below(r, 3)]
-                                : &record[rng_below(r, 6)];
+    const struct field *f =
+        s->sh_type == SHT_SYMTAB ? &symbol[rng_below(r, 6)]
+        : s->sh_type == SHT_RELA ? &relocation[rng_below(r, 4)]
+        : s->sh_type == SHT_REL  ? &relocation[rng_below(r, 3)]
+                                 : &record[rng_below(r, 7)];
     uint64_t at, value;
 
     if (!lies_inside(b, s) || s->sh_size < size)
@@ -181,6 +186,10 @@ static void change_entry(struct buffer *b, const Elf64_Shdr *s,
                     : rng_below(r, (uint32_t)(s->sh_size / size)) * size;
     value = f->size == 1 ? bytes[rng_below(r, sizeof bytes)]
                          : rng_number(r, rng_below(r, 2) ? sections : 0x60);
+    if (at + f->at + f->size > s->sh_size)
+        return;
+    if (f == &record[6]) /* a parameter: its size, and of what kind it is */
+        value = rng_below(r, 16) << 18 | rng_below(r, 8) << 8;
     if (size == 24 && f == &relocation[1] && rng_below(r, 2))
         value = types[rng_below(r, 4)];
     set_field(b, s->sh_offset + at, f, value);

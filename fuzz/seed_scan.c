@@ -274,6 +274,39 @@ static void objects(const char *folder)
     }
 }
 
+/* A member of four bytes, whose name and size are written with so many digits.
+ */
+static void member(struct buffer *b, const char *name, int digits, int number,
+                   int size_digits)
+{
+    char field[32];
+
+    snprintf(field, sizeof field, "%s%0*d", name, digits, number);
+    buffer_printf(b, "%-16.16s%-32s", field, "");
+    snprintf(field, sizeof field, "%0*d", size_digits, 4);
+    buffer_printf(b, "%-10s`\nabcd", field);
+}
+
+/* Numbers of every length that a field holds. */
+static void archives(const char *folder)
+{
+    struct buffer b = {0};
+
+    buffer_text(&b, "!<arch>\n");
+    for (int n = 1; n <= 10; n++)
+        member(&b, "a", 1, 0, n);
+    seed_put(folder, "scan", "sizes", &b);
+    b.size = 0;
+    buffer_text(&b, "!<arch>\n");
+    buffer_printf(&b, "%-48s%-10d`\na.o/", "//", 4);
+    for (int n = 1; n <= 15; n++)
+        member(&b, "/", n, 1, 1);
+    for (int n = 1; n <= 13; n++)
+        member(&b, "#1/", n, 2, 1);
+    seed_put(folder, "scan", "names", &b);
+    buffer_fini(&b);
+}
+
 /* What is no ELF file at all. */
 static void others(const char *folder)
 {
@@ -307,5 +340,6 @@ void seed_scans(const char *folder)
     behind_the_end(folder);
     lies(folder);
     objects(folder);
+    archives(folder);
     others(folder);
 }
