@@ -28,6 +28,43 @@ const struct object_variable *image_variable(const struct image *image,
     return NULL;
 }
 
+static uint64_t page_down(uint64_t at)
+{
+    return at & ~(uint64_t)(OBJECT_CONST_PAGE - 1);
+}
+
+/* Kernels only read constant variables, which have pages of their own in what
+ * this driver compiles. */
+static CUresult protect_constants(const struct module *module)
+{
+    const struct object_info *info = &module->image->info;
+    uint64_t from = UINT64_MAX, to = 0;
+    struct kiln_error err = {0};
+
+    for (uint32_t i = 0; i < info->variable_count; i++) {
+        const struct object_variable *v = &info->variables[i];
+        const uint64_t end =
+            page_down(v->offset + v->size + OBJECT_CONST_PAGE - 1);
+
+        if (v->space != OBJECT_CONST || v->is_extern || !v->size)
+            continue;
+        from = v->offset < from ? page_down(v->offset) : from;
+        to = end > to ? end : to;
+    }
+    for (uint32_t i = 0; i < info->variable_count; i++) {
+        const struct object_variable *v = &info->variables[i];
+
+        if (v->space != OBJECT_CONST && !v->is_extern && v->offset < to &&
+            v->offset + v->size > from)
+            return CUDA_SUCCESS;
+    }
+    if (from >= to || to > info->data_size)
+        return CUDA_SUCCESS;
+    return exec_memory_constant(module->data->base + from, to - from, &err)
+               ? api_result(&err)
+               : CUDA_SUCCESS;
+}
+
 /* The module's variables: initial values, then the addresses among them. */
 static CUresult fill_data(struct module *module)
 {
@@ -49,7 +86,7 @@ static CUresult fill_data(struct module *module)
 
         memcpy(data + info->refs[i].at, &address, sizeof address);
     }
-    return CUDA_SUCCESS;
+    return protect_constants(module);
 }
 
 static CUresult make_functions(struct module *module)

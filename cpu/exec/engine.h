@@ -357,6 +357,12 @@ void tid_put(struct tid_table *table);
 const uint32_t *tid_column(const struct tid_table *table, int d);
 void tid_close(void);
 
+/* ---- constant.c ---- */
+/* Where to write what lies at `to`: elsewhere if that is constant. */
+void *constant_writable(void *to);
+/* What lies there is freed. */
+void constant_forget(uint64_t base, uint64_t size);
+
 /* ---- memory.c ---- */
 enum kiln_status memory_open(struct kiln_error *err);
 void memory_close(void);

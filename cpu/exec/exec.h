@@ -56,6 +56,10 @@ enum kiln_status exec_memory_alloc(uint64_t size, void *tag, uint64_t *out,
 /* The start of an allocation, else KILN_E_INVALID. Nothing waits: the caller
  * synchronises first where CUDA says so. */
 enum kiln_status exec_memory_free(uint64_t base, struct kiln_error *err);
+/* From here on kernels can only read these whole pages of an allocation;
+ * exec_copy and exec_fill still write them. Until it is freed. */
+enum kiln_status exec_memory_constant(uint64_t base, uint64_t size,
+                                      struct kiln_error *err);
 /* Whether address lies in a live allocation; O(log n). */
 int exec_memory_find(uint64_t address, struct exec_range *out);
 /* Whether address lies in the device's reserved range at all, live or not. */

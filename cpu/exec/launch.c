@@ -236,6 +236,7 @@ enum kiln_status exec_copy(struct exec_stream *stream,
     struct op *op;
     uint64_t rows;
 
+    c.to = constant_writable(c.to);
     c.height = c.height ? c.height : 1;
     c.depth = c.depth ? c.depth : 1;
     if (__builtin_mul_overflow(c.height, c.depth, &rows))
@@ -319,6 +320,7 @@ enum kiln_status exec_fill(struct exec_stream *stream,
     struct op *op;
     size_t bytes;
 
+    f.to = constant_writable(f.to);
     f.height = f.height ? f.height : 1;
     if ((f.unit != 1 && f.unit != 2 && f.unit != 4) ||
         __builtin_mul_overflow(f.width, (size_t)f.unit, &bytes))

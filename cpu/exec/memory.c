@@ -296,6 +296,7 @@ static void unmap_entry(struct entry *entry)
         madvise(base, bytes, MADV_DONTNEED);
         mprotect(base, bytes, PROT_NONE);
     }
+    constant_forget(entry->range.base, bytes);
     slab_free(entry->slab);
     entry->slab = NULL;
     entry->range.size = 0;

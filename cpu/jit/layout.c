@@ -28,52 +28,70 @@ static int in_data(const struct ptx_var *v)
     return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST;
 }
 
+/* One variable at the end of the segment. */
+static enum kiln_status place_variable(struct layout *l, struct ptx_var *v,
+                                       struct kiln_error *err)
+{
+    const uint32_t alignment = v->align ? v->align : 1;
+
+    if (v->is_extern && !v->size)
+        return kiln_fail(err, KILN_E_NOT_SUPPORTED,
+                         "line %u: %s: an external variable without a "
+                         "size; link the module that defines it",
+                         v->line, v->name);
+    v->offset = align_up(l->data_size, alignment);
+    if (__builtin_add_overflow(v->offset, v->size, &l->data_size) ||
+        l->data_size > (uint64_t)1 << 40)
+        return kiln_fail(err, KILN_E_PTX,
+                         "line %u: %s: module variables of more than "
+                         "2^40 bytes",
+                         v->line, v->name);
+    if (alignment > l->data_align)
+        l->data_align = alignment;
+    l->variables[l->variable_count++] = (struct object_variable){
+        .name = v->name,
+        .space = v->space == PTX_SPACE_CONST ? OBJECT_CONST : OBJECT_GLOBAL,
+        .is_visible = v->is_visible || v->is_weak || v->is_extern,
+        .offset = v->offset,
+        .size = v->size,
+        .align = alignment};
+    return KILN_OK;
+}
+
+/* Global variables, then constant ones on pages of their own, so that kernels
+ * can be kept from writing these. */
 static enum kiln_status place_data(struct layout *l, struct kiln_error *err)
 {
     const struct ptx_module *m = l->module;
+    enum kiln_status st = KILN_OK;
     uint64_t constant = 0;
 
     l->variables = arena_array(l->arena, m->var_count, sizeof *l->variables);
     if (m->var_count && !l->variables)
         return kiln_fail(err, KILN_E_MEMORY, "out of memory");
     l->data_align = 16;
-    for (size_t i = 0; i < m->var_count; i++) {
+    for (size_t i = 0; i < m->var_count && !st; i++)
+        if (m->vars[i]->space == PTX_SPACE_GLOBAL)
+            st = place_variable(l, m->vars[i], err);
+    for (size_t i = 0; i < m->var_count && !st; i++) {
         struct ptx_var *v = m->vars[i];
-        uint32_t alignment = v->align ? v->align : 1;
 
-        if (!in_data(v))
+        if (v->space != PTX_SPACE_CONST)
             continue;
-        if (v->is_extern && !v->size)
-            return kiln_fail(err, KILN_E_NOT_SUPPORTED,
-                             "line %u: %s: an external variable without a "
-                             "size; link the module that defines it",
-                             v->line, v->name);
-        if (v->space == PTX_SPACE_CONST)
-            constant = align_up(constant, alignment) + v->size;
+        if (!constant)
+            l->data_size = align_up(l->data_size, OBJECT_CONST_PAGE);
+        constant = align_up(constant, v->align ? v->align : 1) + v->size;
         if (constant > CONST_MAX)
             return kiln_fail(err, KILN_E_PTX,
                              "line %u: %s: 0x%llx bytes of constant "
                              "variables, 0x%x at most",
                              v->line, v->name, (unsigned long long)constant,
                              CONST_MAX);
-        v->offset = align_up(l->data_size, alignment);
-        if (__builtin_add_overflow(v->offset, v->size, &l->data_size) ||
-            l->data_size > (uint64_t)1 << 40)
-            return kiln_fail(err, KILN_E_PTX,
-                             "line %u: %s: module variables of more than "
-                             "2^40 bytes",
-                             v->line, v->name);
-        if (alignment > l->data_align)
-            l->data_align = alignment;
-        l->variables[l->variable_count++] = (struct object_variable){
-            .name = v->name,
-            .space = v->space == PTX_SPACE_CONST ? OBJECT_CONST : OBJECT_GLOBAL,
-            .is_visible = v->is_visible || v->is_weak || v->is_extern,
-            .offset = v->offset,
-            .size = v->size,
-            .align = alignment};
+        st = place_variable(l, v, err);
     }
-    return KILN_OK;
+    if (constant)
+        l->data_size = align_up(l->data_size, OBJECT_CONST_PAGE);
+    return st;
 }
 
 struct addressed {

@@ -24,6 +24,9 @@
 
 enum object_space { OBJECT_GLOBAL = 1, OBJECT_CONST = 2 };
 
+/* Constant variables lie together, on pages of this size of their own. */
+enum { OBJECT_CONST_PAGE = 4096 };
+
 struct object_param {
     uint32_t offset; /* bytes into the parameter block */
     uint32_t size;
