@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_VERSION = 7,
+    ABI_VERSION = 8,
     ABI_WARP = 32,
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
@@ -90,8 +90,11 @@ enum abi_fault {
                          * with a log line */
     ABI_FAULT_STACK,    /* functions called too deep in each other: 719 */
     ABI_FAULT_TEXTURE,  /* detail is no texture or surface object */
-    ABI_FAULT_BOUNDS    /* a surface access with .trap outside it */
+    ABI_FAULT_BOUNDS,   /* a surface access with .trap outside it */
+    ABI_FAULT_ALIGNMENT /* an address that is no multiple of the access's
+                         * size: 716; with the size << ABI_FAULT_BITS */
 };
+#define ABI_FAULT_BITS 8
 
 /* block->service(): arguments -> result. */
 enum abi_service {
@@ -188,8 +191,8 @@ struct abi_block {
                         uint32_t threads, uint32_t kind, uint32_t value);
     /* Let other warps run, of this block and of others. */
     void (*yield)(struct abi_block *block, uint32_t warp);
-    /* Does not return. detail: the lanes of a trap or a stack, else an
-     * address. */
+    /* Does not return. detail: an address, or 0. Before, the line and the
+     * lanes are set. */
     void (*fault)(struct abi_block *block, uint32_t warp, uint32_t kind,
                   uint64_t detail);
     /* Resumable kernels: frame of warp w at frames + w * stride, 64-byte
@@ -209,6 +212,9 @@ struct abi_block {
      * abi_texture_word. */
     void (*texture)(struct abi_block *block, uint32_t warp, uint32_t what,
                     uint32_t mask, struct abi_texture *args);
+    uint32_t lanes; /* at fault */
+    uint32_t line;  /* of the PTX: of a fault, or of a call of a helper, which
+                     * has no lines of its own */
 };
 
 typedef void abi_kernel(struct abi_block *block, uint32_t first, uint32_t end);
@@ -243,6 +249,8 @@ ABI_AT(abi_block, polls, 112);
 ABI_AT(abi_block, warp, 116);
 ABI_AT(abi_block, clock, 120);
 ABI_AT(abi_block, texture, 128);
+ABI_AT(abi_block, lanes, 136);
+ABI_AT(abi_block, line, 140);
 ABI_AT(abi_texture, in, 256);
 ABI_AT(abi_texture, data, 1280);
 ABI_AT(abi_texture, out, 1792);

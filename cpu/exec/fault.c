@@ -261,6 +261,9 @@ static const char *what_is_at(const struct slot *slot, uint64_t address,
 
     if (address < 65536)
         return "a null pointer";
+    if (constant_writable((void *)(uintptr_t)address) !=
+        (void *)(uintptr_t)address)
+        return "constant memory, which kernels only read";
     if (exec_memory_find(address, &range)) {
         snprintf(text, size, "inside an allocation of %llu bytes at 0x%llx",
                  (unsigned long long)range.size,
@@ -326,7 +329,12 @@ static enum kiln_status call_text(const struct slot *slot, char *text,
     const struct fault *f = &slot->fault;
     char place[120];
 
-    switch (f->kind) {
+    switch (f->kind & ((1u << ABI_FAULT_BITS) - 1)) {
+    case ABI_FAULT_ALIGNMENT:
+        snprintf(text, size, "access to 0x%llx: not a multiple of %u bytes, %s",
+                 (unsigned long long)f->address, f->kind >> ABI_FAULT_BITS,
+                 what_is_at(slot, f->address, place, sizeof place));
+        return KILN_E_ALIGNMENT;
     case ABI_FAULT_ADDRESS:
         snprintf(text, size, "access to 0x%llx: %s",
                  (unsigned long long)f->address,
@@ -367,15 +375,12 @@ static void thread_text(const struct slot *slot, char *text, size_t size)
 {
     const struct fault *f = &slot->fault;
     const struct abi_launch *l = slot->block.launch;
-    const int is_lane =
-        f->source == FAULT_CALL &&
-        (f->kind == ABI_FAULT_TRAP || f->kind == ABI_FAULT_STACK) &&
-        (uint32_t)f->address;
+    const uint32_t lanes = f->source == FAULT_CALL ? slot->block.lanes : 0;
     uint32_t first = f->warp * ABI_WARP;
     uint32_t last = first + ABI_WARP - 1;
 
-    if (is_lane)
-        first = last = first + (uint32_t)__builtin_ctz((uint32_t)f->address);
+    if (lanes)
+        first = last = first + (uint32_t)__builtin_ctz(lanes);
     if (last >= l->threads)
         last = l->threads - 1;
     snprintf(text, size, "thread%s (%u,%u,%u)", first == last ? "" : "s",
@@ -392,10 +397,14 @@ static void line_text(const struct slot *slot, char *text, size_t size)
     unsigned line = 0;
 
     text[0] = 0;
-    if (code && slot->fault.source != FAULT_DEADLOCK)
+    if (slot->fault.source == FAULT_CALL && !slot->service_ip)
+        line = slot->block.line;
+    if (code && !line && slot->fault.source != FAULT_DEADLOCK)
         line = object_line(code, slot->fault.ip);
     if (code && !line && slot->service_ip)
         line = object_line(code, slot->service_ip);
+    if (!line && slot->fault.source == FAULT_SIGNAL) /* in a helper */
+        line = slot->block.line;
     if (line)
         snprintf(text, size, ", PTX line %u", line);
 }

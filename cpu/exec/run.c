@@ -358,6 +358,7 @@ enum kiln_status slot_prepare(struct slot *slot, const struct op *op,
     slot->by_warp =
         (grid->flags & OBJECT_KERNEL_BARRIER) && warps > 1 && !grid->frame;
     slot->block.launch = &grid->launch;
+    slot->block.line = 0;
     st = prepare_fibers(slot, slot->by_warp ? warps : 1, err);
     if (!st)
         st = prepare_window(slot, err);

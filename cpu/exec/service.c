@@ -119,6 +119,7 @@ void service_call(struct abi_block *block, uint32_t warp, uint32_t kind,
         print(slot, mask, args);
         break;
     case ABI_SERVICE_ASSERT:
+        block->lanes = mask;
         for (; mask; mask &= mask - 1)
             say_assertion(slot, warp, (unsigned)__builtin_ctz(mask), args);
         fault_call(block, warp, ABI_FAULT_ASSERT, 0);
@@ -133,12 +134,14 @@ void service_call(struct abi_block *block, uint32_t warp, uint32_t kind,
         for (; mask; mask &= mask - 1) {
             const uint64_t p = args[__builtin_ctz(mask)];
 
+            block->lanes = mask;
             if (p && heap_free(context, p))
                 fault_call(block, warp, ABI_FAULT_ADDRESS, p);
         }
         break;
     default:
-        fault_call(block, warp, ABI_FAULT_TRAP, mask);
+        block->lanes = mask;
+        fault_call(block, warp, ABI_FAULT_TRAP, 0);
     }
     slot->service_ip = 0;
     enter_kernel(slot);

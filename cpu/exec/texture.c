@@ -290,6 +290,7 @@ static void run_lane(struct lane_call *c)
 {
     const uint64_t number = c->args->object[c->lane];
 
+    c->block->lanes = (uint32_t)1 << c->lane; /* should it fault */
     c->texture = exec_texture_find(number);
     if (!c->texture || c->texture->is_surface != needs_surface(c->what.op))
         fault_call(c->block, c->warp, ABI_FAULT_TEXTURE, number);

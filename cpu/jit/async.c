@@ -96,6 +96,7 @@ static void copy(struct emit *e, const struct graph_insn *insn)
     emit_address_in(e, insn, 0, PTX_SPACE_SHARED, &to);
     emit_address_in(e, insn, 1, PTX_SPACE_GLOBAL, &from);
     fn = helper(e, bytes, left > 0, &type);
+    emit_note_line(e);
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef args[] = {
             emit_address_vector(e, &to, c), emit_address_vector(e, &from, c),

@@ -93,6 +93,7 @@ static void copy(struct emit *e, const struct graph_insn *insn)
     emit_address_in(e, insn, 0, p->space, &to);
     emit_address_in(e, insn, 1, p->space2, &from);
     fn = copy_helper(e, &type);
+    emit_note_line(e);
     for (unsigned c = 0; c < e->chunks; c++) {
         bytes[c] = emit_operand_vector(e, insn, 2, c, 32);
         LLVMBuildCall2(e->l.b, type, fn,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cpu/exec/abi.h"
+#include "cpu/jit/align.h"
 #include "cpu/jit/emit_wait.h"
 #include "cpu/jit/lines.h"
 
@@ -34,6 +35,34 @@ LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, unsigned offset,
     LLVMValueRef p = LLVMBuildGEP2(e->l.b, e->i8, base, &at, 1, "");
 
     return LLVMBuildLoad2(e->l.b, type, p, "");
+}
+
+void emit_set_field(struct emit *e, unsigned offset, LLVMValueRef v)
+{
+    LLVMValueRef at = emit_const(e, 64, offset);
+
+    LLVMBuildStore(e->l.b, v,
+                   LLVMBuildGEP2(e->l.b, e->i8, e->block, &at, 1, ""));
+}
+
+void emit_keep_order(struct emit *e)
+{
+    LLVMTypeRef type =
+        LLVMFunctionType(LLVMVoidTypeInContext(e->l.ctx), NULL, 0, 0);
+    char text[] = "", clobbers[] = "~{memory}";
+
+    LLVMBuildCall2(e->l.b, type,
+                   LLVMGetInlineAsm(type, text, 0, clobbers,
+                                    sizeof clobbers - 1, 1, 0,
+                                    LLVMInlineAsmDialectATT, 0),
+                   NULL, 0, "");
+}
+
+void emit_note_line(struct emit *e)
+{
+    if (e->scope) /* else the kernel's own code has none either */
+        emit_set_field(e, offsetof(struct abi_block, line),
+                       emit_const(e, 32, e->line));
 }
 
 LLVMValueRef emit_call_engine(struct emit *e, unsigned offset,
@@ -234,14 +263,6 @@ static void set_attributes(struct emit *e, LLVMContextRef ctx, int flush)
                       "preserve-sign,preserve-sign");
 }
 
-static void set_block(struct emit *e, size_t offset, LLVMValueRef v)
-{
-    LLVMValueRef at = emit_const(e, 64, offset);
-
-    LLVMBuildStore(e->l.b, v,
-                   LLVMBuildGEP2(e->l.b, e->i8, e->block, &at, 1, ""));
-}
-
 /* The next of block->ready, out of which it is taken. */
 static void claim_warp(struct emit *e, LLVMBasicBlockRef none)
 {
@@ -258,8 +279,8 @@ static void claim_warp(struct emit *e, LLVMBasicBlockRef none)
     LLVMPositionBuilderAtEnd(e->l.b, some);
     e->warp = lower_intrinsic(&e->l, "llvm.cttz", types, 1, args, 2);
     rest = LLVMBuildSub(e->l.b, ready, emit_const(e, 32, 1), "");
-    set_block(e, offsetof(struct abi_block, ready),
-              LLVMBuildAnd(e->l.b, ready, rest, ""));
+    emit_set_field(e, offsetof(struct abi_block, ready),
+                   LLVMBuildAnd(e->l.b, ready, rest, ""));
 }
 
 static void emit_body(struct emit *e, LLVMBasicBlockRef entry)
@@ -276,7 +297,7 @@ static void emit_body(struct emit *e, LLVMBasicBlockRef entry)
         claim_warp(e, exit_bb);
     else
         e->warp = LLVMBuildPhi(e->l.b, e->i32, "w");
-    set_block(e, offsetof(struct abi_block, warp), e->warp);
+    emit_set_field(e, offsetof(struct abi_block, warp), e->warp);
     start_warp(e);
     for (int i = 0; i < e->g->order_count && !e->status; i++)
         emit_block(e, e->g->order[i]);
@@ -356,7 +377,9 @@ enum kiln_status emit_kernel(LLVMContextRef ctx, LLVMModuleRef module,
     LLVMPositionBuilderAtEnd(e.l.b, entry);
     load_context(&e);
     e.barrier_result = LLVMBuildAlloca(e.top, e.i32, "");
-    st = emit_make_places(&e);
+    st = align_find(g, layout, err);
+    if (!st)
+        st = emit_make_places(&e);
     if (!st)
         st = wait_plan(&e);
     e.claims = g->has_yield && (e.resume || !g->has_barrier);

@@ -103,6 +103,7 @@ struct emit {
     struct emit_slot *slot, *exit_slot, *phi_slot; /* by value */
     struct emit_known *known;                      /* by value */
     int at;                                        /* current block */
+    unsigned line;                                 /* of the instruction */
     LLVMValueRef mask[EMIT_MAX_CHUNKS];
     int large;                  /* above EFFORT_FULL: see emit_slot.c */
     struct emit_slot lanes_now; /* large: the current block's mask */
@@ -243,6 +244,19 @@ void emit_refuse(struct emit *e, const struct ptx_insn *insn, const char *why);
 LLVMBasicBlockRef emit_new_bb(struct emit *e, const char *name);
 LLVMValueRef emit_field(struct emit *e, LLVMValueRef base, unsigned offset,
                         LLVMTypeRef type);
+void emit_set_field(struct emit *e, unsigned offset, LLVMValueRef v);
+/* For LLVM alone: the processor keeps loads and stores in order. Vector
+ * accesses with a mask cannot be marked volatile, so that two of these
+ * around them keep them where they are: no instruction, but one that may
+ * touch all memory. (A fence does not keep what LLVM sinks after it has
+ * chosen instructions.) */
+void emit_keep_order(struct emit *e);
+/* What is called next has no lines: say which one it is called for. */
+void emit_note_line(struct emit *e);
+/* Leave the kernel for good; lanes: a bit each. enum abi_fault and what it
+ * says of the other two. */
+void emit_fault(struct emit *e, uint32_t kind, LLVMValueRef lanes,
+                LLVMValueRef detail);
 /* Call through a pointer in the block struct: barrier, yield, fault. */
 LLVMValueRef emit_call_engine(struct emit *e, unsigned offset,
                               LLVMTypeRef result, LLVMValueRef *args,

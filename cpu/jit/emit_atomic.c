@@ -339,6 +339,7 @@ static void each_lane(struct emit *e, const struct atomic *a,
     LLVMTypeRef type;
     LLVMValueRef fn = helper(e, a, &type);
 
+    emit_note_line(e);
     shared = LLVMBuildPtrToInt(e->l.b, e->shared, e->i64, "");
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef x = emit_element_vector(e, insn, k + 1, j, c, a->bits);

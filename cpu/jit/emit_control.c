@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "cpu/exec/abi.h"
+#include "cpu/jit/align.h"
 #include "cpu/jit/emit_wait.h"
 
 /* Rounds of a waiting loop before it yields: what it waits for is often there
@@ -297,6 +298,7 @@ void emit_block(struct emit *e, int block)
     const struct graph_block *b = &e->g->blocks[block];
 
     enter_block(e, block);
+    emit_block_tests(e, &b->first);
     if (e->large && b->insn_count > RENEW)
         keep_mask(e);
     for (int i = 0; i < b->insn_count && !e->status; i++) {
@@ -306,6 +308,7 @@ void emit_block(struct emit *e, int block)
     }
     if (e->status)
         return;
+    emit_block_tests(e, &b->last);
     if (is_waiting_latch(e, block))
         poll(e);
     if (b->term == GRAPH_RET)

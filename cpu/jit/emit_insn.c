@@ -4,7 +4,10 @@
  * asks for, the others by family. Whatever is not listed is refused here,
  * with its mnemonic and line.
  */
+#include <stddef.h>
+
 #include "cpu/exec/abi.h"
+#include "cpu/jit/align.h"
 #include "cpu/jit/async.h"
 #include "cpu/jit/emit_wait.h"
 #include "cpu/jit/frames.h"
@@ -228,13 +231,16 @@ static void barrier_result(struct emit *e, const struct graph_insn *insn)
     emit_define(e, insn->val[0], made);
 }
 
-static void fault(struct emit *e, uint32_t kind)
+/* The line is told: LLVM makes one of what several faults have in common. */
+void emit_fault(struct emit *e, uint32_t kind, LLVMValueRef lanes,
+                LLVMValueRef detail)
 {
+    emit_set_field(e, offsetof(struct abi_block, line),
+                   emit_const(e, 32, e->line));
+    emit_set_field(e, offsetof(struct abi_block, lanes), lanes);
     emit_call_engine(
         e, 64, LLVMVoidTypeInContext(e->l.ctx),
-        (LLVMValueRef[]){
-            e->block, e->warp, emit_const(e, 32, kind),
-            LLVMBuildZExt(e->l.b, emit_warp_bits(e, e->mask), e->i64, "")},
+        (LLVMValueRef[]){e->block, e->warp, emit_const(e, 32, kind), detail},
         (LLVMTypeRef[]){e->ptr, e->i32, e->i32, e->i64}, 4);
 }
 
@@ -252,6 +258,7 @@ static int names_vector_register(const struct emit *e, const struct ptx_insn *p)
 
 void emit_insn(struct emit *e, const struct graph_insn *insn)
 {
+    e->line = insn->ptx->line;
     if (e->scope)
         lines_at(e->l.b, e->l.ctx, graph_is_pure(insn->ptx) ? NULL : e->scope,
                  insn->ptx->line);
@@ -267,6 +274,7 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
         emit_refuse(e, insn->ptx, "a vector register");
         return;
     }
+    emit_tests(e, insn);
     switch (insn->ptx->op) {
     case PTX_OP_MOV:
         emit_mov(e, insn);
@@ -314,6 +322,7 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
         return;
     case PTX_OP_MEMBAR:
     case PTX_OP_FENCE:
+        emit_keep_order(e);
         LLVMBuildFence(e->l.b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
         return;
     case PTX_OP_PREFETCH:
@@ -365,8 +374,10 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
         return;
     case PTX_OP_TRAP:
     case PTX_OP_BRKPT:
-        fault(e, insn->ptx->text == frame_overflow ? ABI_FAULT_STACK
-                                                   : ABI_FAULT_TRAP);
+        emit_fault(e,
+                   insn->ptx->text == frame_overflow ? ABI_FAULT_STACK
+                                                     : ABI_FAULT_TRAP,
+                   emit_warp_bits(e, e->mask), emit_const(e, 64, 0));
         return;
     default:
         if (lower_knows(insn->ptx))

@@ -26,13 +26,10 @@ static int is_strong(const struct ptx_insn *p)
            ptx_has(p, PTX_MOD_MMIO);
 }
 
-/* For LLVM alone: the processor keeps loads and stores in order. Vector
- * accesses with a mask cannot be marked volatile, so that two of these
- * around them keep them from being moved out of a loop that waits. */
 static void keep_order(struct emit *e, const struct access *a)
 {
     if (a->is_strong)
-        LLVMBuildFence(e->l.b, LLVMAtomicOrderingAcquireRelease, 1, "");
+        emit_keep_order(e);
 }
 
 static int open_access(struct emit *e, struct access *a,
@@ -175,6 +172,7 @@ static LLVMValueRef gather(struct emit *e, const struct access *a,
     if (hardware_gather(a))
         return emit_gather(e, emit_vec(e, a->type), ptrs, mask, a->bytes);
     fn = lane_helper(e, a, 0, &type);
+    emit_note_line(e);
     return LLVMBuildCall2(e->l.b, type, fn, (LLVMValueRef[]){ptrs, mask}, 2,
                           "");
 }
@@ -190,6 +188,7 @@ static void scatter(struct emit *e, const struct access *a, LLVMValueRef v,
         return;
     }
     fn = lane_helper(e, a, 1, &type);
+    emit_note_line(e);
     LLVMBuildCall2(e->l.b, type, fn, (LLVMValueRef[]){ptrs, mask, v}, 3, "");
 }
 

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "cpu/jit/emit.h"
+#include "cpu/jit/align.h"
 
 /* Masks of so many blocks or loops stay in memory, a few bytes each. As
  * registers they are live from where a warp starts until its lanes come, each
@@ -58,6 +58,13 @@ static void use(struct emit *e, int value, int block)
     v->outlives |= graph_outlives(e->g, value, block) != 0;
 }
 
+static void use_tests(struct emit *e, const struct graph_tests *tests,
+                      int block)
+{
+    for (int i = 0; i < tests->count; i++)
+        use(e, tests->list[i].value, block);
+}
+
 static void find_uses(struct emit *e)
 {
     struct graph *g = e->g;
@@ -80,8 +87,11 @@ static void find_uses(struct emit *e)
             }
             use(e, in->guard, at);
             use(e, in->cc_use, at);
+            use_tests(e, &in->tests, at);
         }
         use(e, b->guard, at);
+        use_tests(e, &b->first, at);
+        use_tests(e, &b->last, at);
         for (int p = 0; p < b->phi_count; p++)
             for (int k = 0; k < b->pred_count; k++)
                 use(e, b->phis[p].in[k], b->pred[k]);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "cpu/exec/abi.h"
+#include "cpu/jit/align.h"
 
 enum { LARGEST_FRAME = 128 << 10, FLOW_WORDS_MAX = 16 << 20 };
 
@@ -47,6 +48,13 @@ static void note_use(struct emit *e, struct flow *f, int value, int block)
         set(row(f, f->use, block), value);
 }
 
+static void note_tests(struct emit *e, struct flow *f,
+                       const struct graph_tests *tests, int block)
+{
+    for (int i = 0; i < tests->count; i++)
+        note_use(e, f, tests->list[i].value, block);
+}
+
 static void note_block(struct emit *e, struct flow *f, int at)
 {
     const struct graph_block *b = &e->g->blocks[at];
@@ -62,8 +70,11 @@ static void note_block(struct emit *e, struct flow *f, int at)
         }
         note_use(e, f, in->guard, at);
         note_use(e, f, in->cc_use, at);
+        note_tests(e, f, &in->tests, at);
     }
     note_use(e, f, b->guard, at);
+    note_tests(e, f, &b->first, at);
+    note_tests(e, f, &b->last, at);
     for (int p = 0; p < b->phi_count; p++)
         for (int k = 0; k < b->pred_count; k++)
             note_use(e, f, b->phis[p].in[k], b->pred[k]);

@@ -57,6 +57,13 @@ enum graph_insn_kind {
     GRAPH_INSN_RESULT  /* what the barrier before gave its warp */
 };
 
+/* Tests of addresses (align.h). */
+struct graph_test;
+struct graph_tests {
+    const struct graph_test *list;
+    int count;
+};
+
 /* Values of an instruction's register operands, by operand; elements of
  * vector operands in vec. Sources: the value read; destinations: the value
  * made. GRAPH_NONE where the operand is no register. */
@@ -69,6 +76,7 @@ struct graph_insn {
     int negate; /* SELECT: take val[1] where the guard is false */
     int cc_use; /* value of the carry flag read, made */
     int cc_def;
+    struct graph_tests tests; /* before the access */
 };
 
 enum graph_term {
@@ -116,6 +124,7 @@ struct graph_block {
     int next;  /* first block in order where lanes may wait when this one is
                 * left, or GRAPH_NONE */
     int skip;  /* the same when no lane waited here and it was passed over */
+    struct graph_tests first, last; /* at its start, at its end */
     unsigned line;
 };
 

@@ -189,6 +189,7 @@ void matrix_call(struct emit *e, const struct matrix_fn *m,
 
     for (unsigned i = 0; i < MATRIX_ARGS; i++)
         args[i] = matrix_at(e, area, at[i]);
+    emit_note_line(e);
     LLVMBuildCall2(e->l.b, helper_type(e), m->fn, args, MATRIX_ARGS, "");
 }
 

@@ -98,6 +98,7 @@ void mbarrier_step(struct emit *e, const struct graph_insn *insn, int k,
 
     emit_address_in(e, insn, k, space, &at);
     fn = step_helper(e, s->is_drop, &type);
+    emit_note_line(e);
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef args[] = {emit_address_vector(e, &at, c),
                                s->count ? s->count[c] : none,

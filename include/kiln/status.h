@@ -42,6 +42,7 @@
     X(E_ADDRESS, 700, 700, "illegal address")                                  \
     X(E_RESOURCES, 701, 701, "out of launch resources")                        \
     X(E_ASSERT, 710, 710, "device-side assertion")                             \
+    X(E_ALIGNMENT, 716, 716, "misaligned address")                             \
     X(E_LAUNCH, 719, 719, "launch failed")                                     \
     X(E_NOT_PERMITTED, 800, 800, "not permitted")                              \
     X(E_NOT_SUPPORTED, 801, 801, "not supported")                              \

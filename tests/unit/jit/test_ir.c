@@ -166,7 +166,7 @@ static void a_wait_for_memory_loads_each_time(void **state)
     (void)state;
     (void)loop;
     assert_non_null(strstr(ir, "load volatile i32"));
-    assert_non_null(strstr(ir, "fence syncscope(\"singlethread\")"));
+    assert_non_null(strstr(ir, "asm sideeffect \"\", \"~{memory}\""));
 }
 
 int main(void)
