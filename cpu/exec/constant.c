@@ -31,10 +31,10 @@ static enum kiln_status map_twice(struct bank *b, struct kiln_error *err)
     if (fd < 0)
         return kiln_fail(err, KILN_E_OS,
                          "constant memory: no file for its pages: %m");
-    second = ftruncate(fd, (off_t)b->size)
-                 ? MAP_FAILED
-                 : mmap(NULL, b->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                        0);
+    second =
+        ftruncate(fd, (off_t)b->size)
+            ? MAP_FAILED
+            : mmap(NULL, b->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (second != MAP_FAILED) {
         memcpy(second, at, b->size);
         if (mmap(at, b->size, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == at) {

@@ -133,8 +133,8 @@ static struct residue of_operand(const struct align *a,
 
 static struct residue sum(struct residue x, struct residue y)
 {
-    struct residue r = {x.value, x.add + y.add,
-                        (uint8_t)least(x.bits, y.bits), 1};
+    struct residue r = {x.value, x.add + y.add, (uint8_t)least(x.bits, y.bits),
+                        1};
 
     if (y.value != GRAPH_NONE) {
         if (x.value != GRAPH_NONE)
@@ -301,8 +301,7 @@ static int learn_insn(struct align *a, const struct graph_insn *insn)
             changed |= learn(a, insn->val[k], itself(insn->val[k]));
         for (int j = 0; insn->vec[k] && j < insn->ptx->operands[k].count; j++)
             if (insn->vec[k][j] != GRAPH_NONE)
-                changed |=
-                    learn(a, insn->vec[k][j], itself(insn->vec[k][j]));
+                changed |= learn(a, insn->vec[k][j], itself(insn->vec[k][j]));
     }
     return changed;
 }
@@ -517,9 +516,9 @@ static int test_copy(struct align *a, struct graph_insn *insn, int block)
 {
     const struct ptx_insn *p = insn->ptx;
     const int is_bulk = ptx_has(p, PTX_MOD_BULK);
-    const uint32_t bytes =
-        is_bulk ? 16
-        : p->operand_count > 2 ? (uint32_t)p->operands[2].ival
+    const uint32_t bytes = is_bulk ? 16
+                           : p->operand_count > 2
+                               ? (uint32_t)p->operands[2].ival
                                : 0;
     int bad;
 
@@ -545,9 +544,8 @@ static int test_insn(struct align *a, struct graph_insn *insn, int block)
 {
     const struct ptx_insn *p = insn->ptx;
     const uint32_t bytes =
-        p->type_count
-            ? ptx_type_bits(p->types[p->type_count - 1]) / 8 * p->vec
-            : 0;
+        p->type_count ? ptx_type_bits(p->types[p->type_count - 1]) / 8 * p->vec
+                      : 0;
 
     if (insn->kind != GRAPH_INSN_PTX)
         return 0;

@@ -223,8 +223,8 @@ void emit_block_tests(struct emit *e, const struct graph_tests *tests)
     if (tests->count > TOGETHER) {
         for (int i = 0; i < tests->count; i += TOGETHER) {
             const int left = tests->count - i;
-            const struct graph_tests some = {
-                tests->list + i, left < TOGETHER ? left : TOGETHER};
+            const struct graph_tests some = {tests->list + i,
+                                             left < TOGETHER ? left : TOGETHER};
 
             emit_block_tests(e, &some);
         }

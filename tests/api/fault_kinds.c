@@ -27,8 +27,6 @@ struct family {
     const char *body;
 };
 
-
-
 /* %a: 64 bits; %b: an address of shared memory, for copies from and to it. */
 static const struct family global[] = {
     {"ld_u8", 1, READS, "ld.global.u8 %r1, [%a];"},
@@ -81,7 +79,8 @@ static const struct family shared[] = {
     {"s_ld_u8", 1, READS, "ld.shared.u8 %r1, [%b];"},
     {"s_ld_u32", 4, READS, "ld.shared.u32 %r1, [%b];"},
     {"s_ld_v4", 16, READS, "ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%b];"},
-    {"s_ld_offset", 4, READS, "sub.u32 %b, %b, 40;\nld.shared.u32 %r1, [%b+40];"},
+    {"s_ld_offset", 4, READS,
+     "sub.u32 %b, %b, 40;\nld.shared.u32 %r1, [%b+40];"},
     {"s_ld_volatile", 4, READS, "ld.volatile.shared.u32 %r1, [%b];"},
     {"s_ld_generic", 4, READS,
      "cvt.s64.s32 %x1, %b;\nmov.u64 %x2, tile;\ncvta.shared.u64 %x2, %x2;\n"
@@ -296,8 +295,9 @@ enum place {
     PLACES
 };
 static const char *const place_name[PLACES] = {
-    "nowhere", "null",          "low",      "freed",    "behind the end", "before",
-    "unmapped", "not canonical", "kernel's", "constant", "misaligned"};
+    "nowhere",        "null",     "low",       "freed",
+    "behind the end", "before",   "unmapped",  "not canonical",
+    "kernel's",       "constant", "misaligned"};
 
 static CUdeviceptr place_of(const struct places *p, enum place place,
                             unsigned bytes)
