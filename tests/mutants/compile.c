@@ -42,6 +42,7 @@ enum outcome mutant_compile(const struct buffer *text, struct attempt *a)
     enum kiln_status st;
 
     setenv("KILN_CPU_ISA", a->isa, 1);
+    setenv("KILN_JIT_SECONDS", a->hurried ? "0" : "1000", 1);
     st = jit_compile(&request, &result, &err);
     a->object_size = result.size;
     if (st)

@@ -95,6 +95,7 @@ enum run_outcome {
 
 struct attempt {
     unsigned level;
+    int hurried; /* as if it were huge (cpu/jit/effort.h) */
     const char *isa;
     const char *build; /* of the driver that runs it; NULL: it is not run */
     size_t object_size;

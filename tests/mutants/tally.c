@@ -18,7 +18,7 @@ struct sentence {
 };
 struct tally {
     uint64_t outcomes[OUTCOMES], runs[RUN_OUTCOMES];
-    uint64_t isas[3], levels[2], changes, object_bytes, text_bytes;
+    uint64_t isas[3], levels[2], hurried, changes, object_bytes, text_bytes;
     uint64_t cpu_ns, slowest_ns, slowest, largest_size, largest;
     uint64_t times[BUCKETS]; /* under 2^i ms */
     struct sentence sentences[MOST_SENTENCES];
@@ -78,6 +78,7 @@ void tally_add(struct tally *t, const struct report *r)
     t->runs[r->run]++;
     t->isas[r->isa]++;
     t->levels[r->level != 0]++;
+    t->hurried += r->hurried;
     t->changes += r->changes;
     t->object_bytes += r->object_size;
     t->text_bytes += r->text_size;
@@ -94,9 +95,10 @@ void tally_add(struct tally *t, const struct report *r)
         t->largest = r->number;
     }
     if (r->outcome > REFUSED) {
-        printf("FINDING %llu %s, %s level %u: %s\n",
+        printf("FINDING %llu %s, %s level %u%s: %s\n",
                (unsigned long long)r->number, outcome_names[r->outcome],
-               isa_names[r->isa], r->level, r->why);
+               isa_names[r->isa], r->level, r->hurried ? ", as if huge" : "",
+               r->why);
         fflush(stdout);
     }
     if (r->outcome != MADE)
@@ -141,7 +143,8 @@ uint64_t tally_print(struct tally *t, double seconds)
            (unsigned long long)t->largest_size, (unsigned long long)t->largest);
     for (unsigned i = 0; i < 3; i++)
         printf("%s %llu, ", isa_names[i], (unsigned long long)t->isas[i]);
-    printf("level 0 %llu\n", (unsigned long long)t->levels[0]);
+    printf("level 0 %llu, as if huge %llu\n", (unsigned long long)t->levels[0],
+           (unsigned long long)t->hurried);
     printf("run: %llu to their end, %llu to a fault, %llu to the limit of "
            "time\n",
            (unsigned long long)t->runs[RAN],

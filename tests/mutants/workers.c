@@ -81,6 +81,7 @@ static void choose_target(struct report *r)
 
     r->isa = h % 10 < 7 ? 0 : h % 10 < 9 ? 1 : 2;
     r->level = h / 10 % 8 ? 4 : 0;
+    r->hurried = h / 80 % 8 == 0;
 }
 
 static void work_on(struct pool *p, struct slot *s, uint64_t number)
@@ -104,6 +105,7 @@ static void work_on(struct pool *p, struct slot *s, uint64_t number)
         s->size = (uint32_t)text.size;
     }
     a.level = r.level;
+    a.hurried = r.hurried;
     a.isa = isa_names[r.isa];
     a.build = number % RUN_EACH ? NULL : p->build;
     r.outcome = (uint16_t)mutant_compile(&text, &a);

@@ -21,7 +21,7 @@ struct report {
     uint64_t object_size;
     uint32_t text_size;
     uint16_t outcome;
-    uint8_t isa, level, changes, run;
+    uint8_t isa, level, hurried, changes, run;
     char why[256];
 };
 extern const char *const isa_names[3];
