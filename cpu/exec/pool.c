@@ -343,8 +343,11 @@ void pool_break_off(struct exec_context *context, struct slot *self)
         for (unsigned i = 0; i < engine.slot_count; i++) {
             const struct slot *slot = &engine.slots[i];
 
+            /* Its context may be gone by now and another be in its place:
+             * that one's grids are not stopped. */
             if (slot == self || !slot->op || slot->leaving ||
-                slot->op->stream->context != context)
+                slot->op->stream->context != context ||
+                !atomic_load(&slot->op->grid.stop))
                 continue;
             left++;
             if (round)

@@ -67,7 +67,7 @@ struct kiln_file {
     size_t damages;              /* sentences kept */
     const char *lies[FILE_LIES]; /* what host ELF files in it say wrongly */
     size_t lie_count;            /* more may have been met than are kept */
-    uint64_t unpacked; /* what all packed entries would give, weighted */
+    uint64_t unpacked;     /* what all packed entries would give, weighted */
     uint64_t unpacked_max; /* and may give */
 };
 
