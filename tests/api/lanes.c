@@ -156,5 +156,6 @@ static const struct wait_test tests[] = {
 
 int main(int argc, char **argv)
 {
-    return wait_tests(tests, sizeof tests / sizeof *tests, argc, argv);
+    return wait_tests(TEST_DATA "/progress.ptx", tests,
+                      sizeof tests / sizeof *tests, argc, argv);
 }

@@ -243,5 +243,6 @@ static const struct wait_test tests[] = {{"grid_sync", grid_sync},
 
 int main(int argc, char **argv)
 {
-    return wait_tests(tests, sizeof tests / sizeof *tests, argc, argv);
+    return wait_tests(TEST_DATA "/progress.ptx", tests,
+                      sizeof tests / sizeof *tests, argc, argv);
 }

@@ -40,15 +40,16 @@ void run(const char *name, unsigned blocks, unsigned threads, void **args)
     OK(cuCtxSynchronize());
 }
 
-int wait_tests(const struct wait_test *tests, size_t count, int argc,
-               char **argv)
+int wait_tests(const char *file, const struct wait_test *tests, size_t count,
+               int argc, char **argv)
 {
     const char *only = argc > 1 ? argv[1] : NULL;
     char *text;
 
-    test_start();
+    if (!cuInit)
+        test_start();
     test_need_compiler();
-    text = test_read_file(TEST_DATA "/progress.ptx");
+    text = test_read_file(file);
     OK(cuModuleLoadData(&module, text));
     free(text);
     for (size_t i = 0; i < count; i++) {

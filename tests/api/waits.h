@@ -24,7 +24,7 @@ unsigned word(CUdeviceptr p, size_t i);
 void run(const char *name, unsigned blocks, unsigned threads, void **args);
 
 /* All tests, or the one that argv names; the program's exit status. */
-int wait_tests(const struct wait_test *tests, size_t count, int argc,
-               char **argv);
+int wait_tests(const char *file, const struct wait_test *tests, size_t count,
+               int argc, char **argv);
 
 #endif
