@@ -117,6 +117,28 @@ static CUresult from_params(const struct function *f, void *const *params,
     return CUDA_SUCCESS;
 }
 
+/* A thread's local memory: the stack has what CU_LIMIT_STACK_SIZE asks for,
+ * and what it has been compiled with at least. */
+static uint32_t local_bytes(const struct function *f)
+{
+    enum { MOST = 512 * 1024 }; /* as a GPU has it */
+    const struct object_kernel *k = f->kernel;
+    struct context *context = f->module->context;
+    size_t stack;
+
+    if (!(k->flags & OBJECT_KERNEL_STACK))
+        return k->local_bytes;
+    pthread_mutex_lock(&context->lock);
+    stack = context->limits[CU_LIMIT_STACK_SIZE];
+    pthread_mutex_unlock(&context->lock);
+    if (stack > MOST)
+        stack = MOST;
+    return k->local_bytes +
+           (stack > OBJECT_STACK
+                ? ((uint32_t)stack - OBJECT_STACK + 15) & ~(uint32_t)15
+                : 0);
+}
+
 static CUresult submit(const struct function *f, const struct request *r,
                        struct stream *stream, const void *params)
 {
@@ -128,7 +150,7 @@ static CUresult submit(const struct function *f, const struct request *r,
         .cooperative = r->cooperative,
         .static_shared = k->static_shared,
         .dynamic_shared = r->shared,
-        .local_bytes = k->local_bytes,
+        .local_bytes = local_bytes(f),
         .frame_bytes = k->frame_bytes,
         .params = params,
         .param_bytes = k->param_bytes,

@@ -51,6 +51,8 @@ LLVMValueRef emit_local_vector(struct emit *e, const struct ptx_var *var,
     t = LLVMBuildZExt(e->l.b, t, wide, "");
     t = LLVMBuildMul(e->l.b, t, emit_splat(e, e->local_stride), "");
     at = LLVMBuildPtrToInt(e->l.b, e->local, e->i64, "");
+    if (var->is_extern && !var->size) /* the end of the thread's memory */
+        at = LLVMBuildAdd(e->l.b, at, e->local_stride, "");
     at = LLVMBuildAdd(e->l.b, at, emit_const(e, 64, offset), "");
     return LLVMBuildAdd(e->l.b, t, emit_splat(e, at), "");
 }

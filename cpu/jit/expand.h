@@ -56,7 +56,7 @@ struct expand {
     struct site *sites;
     size_t site_count, site_cap;
     size_t inner_count; /* calls from inside so far */
-    const struct ptx_var *stack;
+    const struct ptx_var *stack, *stack_end;
     struct kiln_error *err;
     enum kiln_status status;
 };

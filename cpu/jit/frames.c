@@ -88,30 +88,39 @@ void region_close(struct expand *x, struct region *r, unsigned line)
     }
 }
 
+/* The stack, which goes on to the end of local memory, and that end: external
+ * variables of that space (layout.c). */
+static int stack_new(struct expand *x)
+{
+    struct ptx_var *v = arena_array(x->body.arena, 2, sizeof *v);
+
+    if (!v)
+        return -1;
+    v[0] = (struct ptx_var){.name = "call stack",
+                            .space = PTX_SPACE_LOCAL,
+                            .type = PTX_B8,
+                            .vec = 1,
+                            .is_extern = 1,
+                            .is_array = 1,
+                            .align = FRAME_ALIGN,
+                            .size = CALL_STACK};
+    v[1] = v[0];
+    v[1].name = "end of the call stack";
+    v[1].size = 0;
+    x->stack = &v[0];
+    x->stack_end = &v[1];
+    body_local(&x->body, &v[0]);
+    body_local(&x->body, &v[1]);
+    return 0;
+}
+
 struct frame *frame_new(struct expand *x, struct region *region)
 {
     struct frame *f = arena_alloc(x->body.arena, sizeof *f);
-    struct ptx_var *stack;
 
-    if (!f) {
+    if (!f || (!x->stack && stack_new(x))) {
         x->body.bad = 1;
         return NULL;
-    }
-    if (!x->stack) {
-        stack = arena_alloc(x->body.arena, sizeof *stack);
-        if (!stack) {
-            x->body.bad = 1;
-            return NULL;
-        }
-        *stack = (struct ptx_var){.name = "call stack",
-                                  .space = PTX_SPACE_LOCAL,
-                                  .type = PTX_B8,
-                                  .vec = 1,
-                                  .is_array = 1,
-                                  .align = FRAME_ALIGN,
-                                  .size = CALL_STACK};
-        x->stack = stack;
-        body_local(&x->body, stack);
     }
     f->region = region ? region : region_new(x);
     f->fp = body_reg(&x->body, PTX_B64);

@@ -11,12 +11,13 @@
 #ifndef KILN_CPU_JIT_FRAMES_H
 #define KILN_CPU_JIT_FRAMES_H
 
+#include "cpu/object/object.h"
 #include "cpu/ptx/ptx.h"
 
 struct expand;
 
 /* Bytes of a lane's stack, for recursive functions. */
-enum { CALL_STACK = 32 * 1024, FRAME_ALIGN = 16 };
+enum { CALL_STACK = OBJECT_STACK, FRAME_ALIGN = 16 };
 
 /* The outermost of the recursive functions that are in each other. All jumps
  * back within it, of calls, returns and of loops that hold calls, go through

@@ -257,12 +257,12 @@ static void restore(struct expand *x, const struct site *s, unsigned line)
 /* A frame that would pass the stack's end: the lane faults. */
 static void check_room(struct expand *x, const struct frame *to, unsigned line)
 {
-    struct ptx_operand end = {.kind = PTX_OPERAND_VAR, .var = x->stack};
+    struct ptx_operand end = {.kind = PTX_OPERAND_VAR, .var = x->stack_end};
     uint32_t limit = body_reg(&x->body, PTX_B64);
     uint32_t over = body_reg(&x->body, PTX_PRED);
     struct ptx_insn *insn;
 
-    end.ival = (int64_t)(CALL_STACK - to->size);
+    end.ival = -(int64_t)to->size;
     body_move(&x->body, limit, &end, 64, line);
     insn = body_insn(&x->body, PTX_OP_SETP, line, "setp.gt.u64");
     if (!insn)

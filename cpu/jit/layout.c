@@ -301,13 +301,20 @@ static struct layout_place *find(const struct layout_kernel *k,
                : NULL;
 }
 
-static int place(struct layout_kernel *k, const struct ptx_var *v,
+/* Behind all others of its space: dynamic shared memory, the call stack. */
+static int is_last(const struct ptx_var *v)
+{
+    return v->is_extern &&
+           (v->space == PTX_SPACE_SHARED || v->space == PTX_SPACE_LOCAL);
+}
+
+static int place(struct layout_kernel *k, const struct ptx_var *v, int last,
                  uint64_t *shared, uint64_t *local)
 {
     struct layout_place *p = find(k, v);
     uint64_t *end = v->space == PTX_SPACE_LOCAL ? local : shared;
 
-    if (!p || (v->is_extern && v->space == PTX_SPACE_SHARED))
+    if (!p || is_last(v) != last || !v->size) /* of none: the end */
         return 0;
     p->offset = align_up(*end, v->align ? v->align : 1);
     return __builtin_add_overflow(p->offset, v->size, end) || *end > (uint64_t)1
@@ -327,9 +334,15 @@ enum kiln_status layout_kernel(struct layout *l, const struct ptx_func *func,
     if (st)
         return st;
     for (size_t i = 0; i < m->var_count; i++)
-        bad |= place(&k, m->vars[i], &shared, &local);
+        bad |= place(&k, m->vars[i], 0, &shared, &local);
     for (size_t i = 0; i < func->local_count; i++)
-        bad |= place(&k, func->locals[i], &shared, &local);
+        bad |= place(&k, func->locals[i], 0, &shared, &local);
+    for (size_t i = 0; i < func->local_count; i++)
+        if (func->locals[i]->space == PTX_SPACE_LOCAL &&
+            is_last(func->locals[i])) {
+            bad |= place(&k, func->locals[i], 1, &shared, &local);
+            k.flags |= OBJECT_KERNEL_STACK;
+        }
     if (bad)
         return kiln_fail(
             err, KILN_E_PTX,

@@ -242,7 +242,7 @@ static enum kiln_status check_kernel(const struct reader *r,
 {
     const uint32_t known = OBJECT_KERNEL_BARRIER | OBJECT_KERNEL_FLUSH |
                            OBJECT_KERNEL_DYNAMIC | OBJECT_KERNEL_RESUME |
-                           OBJECT_KERNEL_YIELD;
+                           OBJECT_KERNEL_YIELD | OBJECT_KERNEL_STACK;
 
     if (!k->name[0] || !k->variant_count)
         return kiln_fail(r->err, KILN_E_FORMAT,

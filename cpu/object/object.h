@@ -26,6 +26,8 @@ enum object_space { OBJECT_GLOBAL = 1, OBJECT_CONST = 2 };
 
 /* Constant variables lie together, on pages of this size of their own. */
 enum { OBJECT_CONST_PAGE = 4096 };
+/* What local_bytes has for the frames of functions that call themselves. */
+enum { OBJECT_STACK = 32 * 1024 };
 
 struct object_param {
     uint32_t offset; /* bytes into the parameter block */
@@ -56,7 +58,9 @@ enum {
     OBJECT_KERNEL_DYNAMIC = 4, /* uses dynamic shared memory */
     OBJECT_KERNEL_RESUME = 8,  /* its barriers return, with frame_bytes of
                                 * frame a warp; else it needs fibers */
-    OBJECT_KERNEL_YIELD = 16   /* has loops that wait: it yields in them */
+    OBJECT_KERNEL_YIELD = 16,  /* has loops that wait: it yields in them */
+    OBJECT_KERNEL_STACK = 32   /* calls itself: its local memory ends in a
+                                * stack of OBJECT_STACK bytes or more */
 };
 
 struct object_kernel {

@@ -329,6 +329,11 @@ static void check_said(const char *words)
 static void stack(void)
 {
     deep(0, 100, CUDA_SUCCESS);
+    /* a frame has 16 bytes at least */
+    deep(0, 3000, CUDA_ERROR_LAUNCH_FAILED);
+    deep(200 << 10, 3000, CUDA_SUCCESS);
+    deep(200 << 10, 20000, CUDA_ERROR_LAUNCH_FAILED);
+    deep(64, 100, CUDA_SUCCESS);
     CHECK(freopen("fault_ends.log", "w", stderr) != NULL);
     deep(0, 1000000, CUDA_ERROR_LAUNCH_FAILED);
     fflush(stderr);
@@ -344,9 +349,9 @@ static void limits(void)
     static const struct {
         const char *name;
         unsigned blocks, threads;
-    } cases[] = {{"calls", 1, 1},     {"calls", 5, 64},  {"prints", 1, 1},
+    } cases[] = {{"calls", 1, 1},     {"calls", 5, 64},   {"prints", 1, 1},
                  {"prints", 2, 64},   {"barrier", 2, 96}, {"arrivals", 2, 64},
-                 {"arrivals", 1, 32}, {"lock", 3, 64},   {"spin", 40, 64}};
+                 {"arrivals", 1, 32}, {"lock", 3, 64},    {"spin", 40, 64}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CUcontext context = context_new();
@@ -356,8 +361,8 @@ static void limits(void)
         launch(cases[i].name, NULL, cases[i].blocks, cases[i].threads, p, 0);
         found = cuCtxSynchronize();
         CHECK_SAYS(found == CUDA_ERROR_LAUNCH_TIMEOUT,
-                   "%s of %u blocks of %u: %s", cases[i].name,
-                   cases[i].blocks, cases[i].threads, result_name(found));
+                   "%s of %u blocks of %u: %s", cases[i].name, cases[i].blocks,
+                   cases[i].threads, result_name(found));
         IS(cuStreamQuery(NULL), CUDA_ERROR_LAUNCH_TIMEOUT);
         OK(cuCtxDestroy_v2(context));
     }
