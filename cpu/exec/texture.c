@@ -195,8 +195,8 @@ static unsigned char *surface_place(const struct lane_call *c, unsigned bytes)
 
     for (unsigned d = 0; d < dims; d++)
         at[d] = (int32_t)c->args->in[first + d][c->lane];
-    if (first)
-        at[2] = (int32_t)c->args->in[0][c->lane];
+    if (first) /* unsigned: -1 is past the last */
+        at[2] = c->args->in[0][c->lane];
     if (c->what.samples || c->what.op == ABI_TEXTURE_SUST_P)
         at[0] *= i->format.bytes;
     p = texture_surface_at(i, at, bytes, (enum texture_bounds)c->what.bounds,
@@ -286,14 +286,21 @@ static int needs_surface(unsigned op)
     return op >= ABI_TEXTURE_SULD;
 }
 
-static void run_lane(struct lane_call *c)
+static void find_object(struct lane_call *c, uint64_t *last)
 {
     const uint64_t number = c->args->object[c->lane];
 
     c->block->lanes = (uint32_t)1 << c->lane; /* should it fault */
+    if (c->texture && number == *last) /* as a rule one for all lanes */
+        return;
     c->texture = exec_texture_find(number);
+    *last = number;
     if (!c->texture || c->texture->is_surface != needs_surface(c->what.op))
         fault_call(c->block, c->warp, ABI_FAULT_TEXTURE, number);
+}
+
+static void run_lane(const struct lane_call *c)
+{
     switch (c->what.op) {
     case ABI_TEXTURE_TEX:
     case ABI_TEXTURE_TLD4:
@@ -321,6 +328,7 @@ void texture_call(struct abi_block *block, uint32_t warp, uint32_t what,
     struct slot *slot = block->engine;
     struct lane_call c = {.block = block, .warp = warp, .args = args};
     const uint32_t mxcsr = _mm_getcsr();
+    uint64_t last = 0;
 
     slot->service_ip = (uintptr_t)__builtin_return_address(0) - 1;
     /* a texture unit does not flush what the kernel's arithmetic does */
@@ -328,6 +336,7 @@ void texture_call(struct abi_block *block, uint32_t warp, uint32_t what,
     memcpy(&c.what, &what, sizeof what);
     for (; mask; mask &= mask - 1) {
         c.lane = (unsigned)__builtin_ctz(mask);
+        find_object(&c, &last);
         run_lane(&c);
     }
     _mm_setcsr(mxcsr);

@@ -132,8 +132,8 @@ static int put_object(struct emit *e, struct access *a)
 {
     if (a->p->operands[a->object].kind != PTX_OPERAND_REG) {
         emit_refuse(e, a->p,
-                    "a texture, sampler or surface that is no object's number "
-                    "in a register");
+                    "a texture, sampler or surface variable; objects are "
+                    "taken by their number in a register");
         return -1;
     }
     for (unsigned c = 0; c < e->chunks; c++) {

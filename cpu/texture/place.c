@@ -8,7 +8,7 @@
 
 #include "cpu/texture/texture.h"
 
-enum { FRACTION = 256 };
+enum { FRACTION = 256, COORDINATE = 1 << 21 };
 
 /* Far enough outside for any size, and exact in a double. */
 #define FAR 0x1p40
@@ -16,6 +16,13 @@ enum { FRACTION = 256 };
 static double bounded(double v)
 {
     return v != v ? 0 : v > FAR ? FAR : v < -FAR ? -FAR : v;
+}
+
+static int64_t down(double v)
+{
+    const int64_t i = (int64_t)v;
+
+    return i - (v < (double)i);
 }
 
 static int64_t modulo(int64_t a, int64_t n)
@@ -27,6 +34,8 @@ static int64_t modulo(int64_t a, int64_t n)
 
 static int64_t bring_in(enum texture_address how, int64_t i, int64_t n)
 {
+    if (i >= 0 && i < n)
+        return i;
     switch (how) {
     case TEXTURE_WRAP:
         return modulo(i, n);
@@ -34,87 +43,96 @@ static int64_t bring_in(enum texture_address how, int64_t i, int64_t n)
         i = modulo(i, 2 * n);
         return i < n ? i : 2 * n - 1 - i;
     case TEXTURE_BORDER:
-        return i < 0 || i >= n ? -1 : i;
+        return -1;
     default:
-        return i < 0 ? 0 : i >= n ? n - 1 : i;
+        return i < 0 ? 0 : n - 1;
     }
 }
 
+/* In texels, from any coordinate. Normalised ones count in steps of
+ * 1 / COORDINATE, downwards. */
+static double in_texels(const struct texture_sampler *s,
+                        enum texture_address how, uint32_t size, double v)
+{
+    v = bounded(v);
+    if (!s->is_normalized)
+        return v;
+    /* whole turns first: they would take the bits of what is left */
+    if (how == TEXTURE_WRAP)
+        v -= (double)down(v);
+    else if (how == TEXTURE_MIRROR)
+        v -= 2 * (double)down(v / 2);
+    return bounded((double)down(v * COORDINATE) / COORDINATE * size);
+}
+
 void texture_place(const struct texture_sampler *s, unsigned dim, uint32_t size,
-                   int blends, uint32_t coordinate, int32_t offset,
+                   int blends, double coordinate, int32_t offset,
                    struct texture_axis *out)
 {
-    const float x = texel_as_float(coordinate);
     enum texture_address how = s->address[dim];
-    double v = bounded(x);
     int64_t fixed;
+    double v;
 
     if (!s->is_normalized && (how == TEXTURE_WRAP || how == TEXTURE_MIRROR))
         how = TEXTURE_CLAMP;
-    if (s->is_normalized) {
-        /* whole turns first: they would take the bits of what is left */
-        if (how == TEXTURE_WRAP)
-            v -= floor(v);
-        else if (how == TEXTURE_MIRROR)
-            v -= 2 * floor(v / 2);
-        v *= size;
-    }
-    v = bounded(v);
+    v = in_texels(s, how, size, coordinate);
+    out->weight = 0;
     if (!blends) {
-        out->at[0] = bring_in(how, (int64_t)floor(v) + offset, size);
+        out->at[0] = bring_in(how, down(v) + offset, size);
         out->at[1] = out->at[0];
-        out->weight = 0;
         return;
     }
-    fixed = (int64_t)floor((v - 0.5) * FRACTION + 0.5);
-    out->weight = (unsigned)modulo(fixed, FRACTION);
-    fixed = (fixed - out->weight) / FRACTION + offset;
+    fixed = down((v - 0.5) * FRACTION + 0.5) + (int64_t)offset * FRACTION;
+    /* Past a clamped edge both texels are the same, and one counts. */
+    if (how != TEXTURE_CLAMP ||
+        (fixed >= 0 && fixed <= ((int64_t)size - 1) * FRACTION))
+        out->weight = (unsigned)((uint64_t)fixed % FRACTION);
+    fixed = down((double)fixed / FRACTION);
     out->at[0] = bring_in(how, fixed, size);
     out->at[1] = bring_in(how, fixed + 1, size);
 }
 
-void texture_place_integer(const struct texture_image *image,
-                           const struct texture_sampler *s, unsigned dim,
-                           int32_t at, struct texture_axis *out)
+void texture_place_integer(uint32_t size, int32_t at, struct texture_axis *out)
 {
-    enum texture_address how = s->address[dim];
-
-    if (!image->is_array && image->dims == 1)
-        how = TEXTURE_BORDER;
-    else if (how == TEXTURE_WRAP || how == TEXTURE_MIRROR)
-        how = TEXTURE_CLAMP;
-    out->at[0] = out->at[1] = bring_in(how, at, image->size[dim]);
+    out->at[0] = out->at[1] = bring_in(TEXTURE_BORDER, at, size);
     out->weight = 0;
 }
 
-/* The face of the largest component, positive x, negative x, then y, then z;
- * CUDA C++ Programming Guide, cubemap textures. */
-unsigned texture_face(const uint32_t direction[3], uint32_t out[2])
+double texel_flushed(uint32_t bits)
 {
-    const float x = texel_as_float(direction[0]);
-    const float y = texel_as_float(direction[1]);
-    const float z = texel_as_float(direction[2]);
-    const float ax = fabsf(x), ay = fabsf(y), az = fabsf(z);
-    unsigned face;
-    float m, s, t;
+    return texel_as_float(bits & 0x7f800000 ? bits : bits & 0x80000000);
+}
 
-    if (ax >= ay && ax >= az) {
-        face = signbit(x) ? 1 : 0;
-        m = ax;
-        s = signbit(x) ? z : -z;
-        t = -y;
-    } else if (ay >= az) {
-        face = signbit(y) ? 3 : 2;
-        m = ay;
-        s = x;
-        t = signbit(y) ? -z : z;
-    } else {
-        face = signbit(z) ? 5 : 4;
-        m = az;
-        s = signbit(z) ? -x : x;
-        t = -y;
+/* From -1 to 1 over a face to 0 to 1, in steps of COORDINATE. */
+static double in_face(double along, double major)
+{
+    const double half = COORDINATE / 2;
+
+    return (half + (double)down(major > 0 ? along / major * half : 0)) /
+           COORDINATE;
+}
+
+/* The face of the largest component: x, y, z, the positive one of each first;
+ * of equal ones z counts before y, y before x. CUDA C++ Programming Guide,
+ * "Cubemap Textures", has the table. */
+unsigned texture_face(const uint32_t direction[3], double out[2])
+{
+    const double x = texel_as_float(direction[0]);
+    const double y = texel_as_float(direction[1]);
+    const double z = texel_as_float(direction[2]);
+    const double ax = fabs(x), ay = fabs(y), az = fabs(z);
+
+    if (az >= ax && az >= ay) {
+        out[0] = in_face(z < 0 ? -x : x, az);
+        out[1] = in_face(-y, az);
+        return z < 0 ? 5 : 4;
     }
-    out[0] = texel_bits((s / m + 1) / 2);
-    out[1] = texel_bits((t / m + 1) / 2);
-    return face;
+    if (ay >= ax) {
+        out[0] = in_face(x, ay);
+        out[1] = in_face(y < 0 ? -z : z, ay);
+        return y < 0 ? 3 : 2;
+    }
+    out[0] = in_face(x < 0 ? z : -z, ax);
+    out[1] = in_face(-y, ax);
+    return x < 0 ? 1 : 0;
 }

@@ -59,24 +59,19 @@ uint16_t texel_to_half(float value)
     return sign | (uint16_t)((rounded - (112u << 23)) >> 13);
 }
 
-static uint32_t channel(const struct texel_format *f, const unsigned char *at,
-                        unsigned i)
+void texel_raw(const struct texel_format *f, const unsigned char *at,
+               uint32_t raw[TEXTURE_CHANNELS])
 {
-    uint8_t byte;
-    uint16_t half;
-    uint32_t word;
-
-    switch (f->bits) {
-    case 8:
-        memcpy(&byte, at + i, 1);
-        return byte;
-    case 16:
-        memcpy(&half, at + (size_t)i * 2, 2);
-        return half;
-    default:
-        memcpy(&word, at + (size_t)i * 4, 4);
-        return word;
+    for (unsigned i = 0; i < TEXTURE_CHANNELS; i++) {
+        raw[i] = 0;
+        if (i < f->channels)
+            memcpy(&raw[i], at + (size_t)i * (f->bits / 8), f->bits / 8);
     }
+}
+
+static int is_signed(const struct texel_format *f)
+{
+    return f->kind == TEXEL_SIGNED || f->kind == TEXEL_SNORM;
 }
 
 static int32_t extended(uint32_t value, unsigned bits)
@@ -86,77 +81,133 @@ static int32_t extended(uint32_t value, unsigned bits)
                         : (int32_t)value;
 }
 
-/* IEC 61966-2-1, of 8 bits. */
-static float from_srgb(uint32_t value)
+/* Fixed-point formats round, ties towards zero; integers read as they are
+ * take the float's lowest bits. */
+static uint32_t border_bits(const struct texel_format *f,
+                            const struct texture_sampler *s, float v)
 {
-    const double v = value / 255.0;
+    const float least = is_signed(f) ? -1 : 0;
+    float most;
 
-    return (float)(v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
+    if (f->bits == 32 || !texel_is_float(f, s))
+        return texel_bits(v);
+    if (f->kind == TEXEL_FLOAT)
+        return texel_to_half(v);
+    most = (float)(((uint32_t)1 << (f->bits - (unsigned)is_signed(f))) - 1);
+    v = v > 1 ? 1 : v > least ? v : least;
+    return (uint32_t)(int32_t)(v < 0 ? floorf(v * most + 0.5f)
+                                     : ceilf(v * most - 0.5f));
 }
 
-static uint32_t convert(const struct texel_format *f,
-                        const struct texture_sampler *s, uint32_t value,
-                        unsigned i)
+void texel_border(const struct texel_format *f, const struct texture_sampler *s,
+                  uint32_t raw[TEXTURE_CHANNELS])
+{
+    const uint32_t mask = f->bits < 32 ? ((uint32_t)1 << f->bits) - 1 : ~0u;
+
+    for (unsigned i = 0; i < TEXTURE_CHANNELS; i++)
+        raw[i] = i < f->channels ? border_bits(f, s, s->border[i]) & mask : 0;
+}
+
+int texel_is_srgb(const struct texel_format *f, const struct texture_sampler *s,
+                  unsigned i)
+{
+    return s->is_srgb && f->kind == TEXEL_UNSIGNED && f->bits == 8 && i < 3;
+}
+
+uint32_t texel_value(const struct texel_format *f,
+                     const struct texture_sampler *s, uint32_t raw, unsigned i)
 {
     const int is_float = texel_is_float(f, s);
     const float most = (float)(((uint32_t)1 << (f->bits - 1)) - 1);
     float v;
 
-    switch (f->kind) {
-    case TEXEL_FLOAT:
-        return f->bits == 16 ? texel_bits(texel_half((uint16_t)value)) : value;
-    case TEXEL_SIGNED:
-    case TEXEL_SNORM:
+    if (i >= f->channels)
+        return 0;
+    if (f->kind == TEXEL_FLOAT)
+        return f->bits == 16 ? texel_bits(texel_half((uint16_t)raw)) : raw;
+    if (is_signed(f)) {
         if (!is_float)
-            return (uint32_t)extended(value, f->bits);
-        v = (float)extended(value, f->bits) / most;
+            return (uint32_t)extended(raw, f->bits);
+        v = (float)extended(raw, f->bits) / most;
         return texel_bits(v < -1 ? -1 : v);
-    default:
-        if (!is_float)
-            return value;
-        if (s->is_srgb && f->bits == 8 && i < 3)
-            return texel_bits(from_srgb(value));
-        return texel_bits((float)value / (most * 2 + 1));
     }
+    if (!is_float)
+        return raw;
+    if (texel_is_srgb(f, s, i))
+        return texel_bits(texel_from_srgb(raw));
+    return texel_bits((float)raw / (most * 2 + 1));
 }
 
-void texel_load(const struct texel_format *f, const struct texture_sampler *s,
-                const unsigned char *at, uint32_t out[TEXTURE_CHANNELS])
+int texel_is_fixed(const struct texel_format *f)
 {
-    for (unsigned i = 0; i < f->channels; i++)
-        out[i] = convert(f, s, channel(f, at, i), i);
-    for (unsigned i = f->channels; i < TEXTURE_CHANNELS; i++)
-        out[i] = i < 3 ? 0 : texel_is_float(f, s) ? texel_bits(1) : 1;
+    return f->kind != TEXEL_FLOAT;
 }
 
-void texel_border(const struct texel_format *f, const struct texture_sampler *s,
-                  uint32_t out[TEXTURE_CHANNELS])
+int32_t texel_extended(const struct texel_format *f, uint32_t raw)
 {
-    for (unsigned i = 0; i < TEXTURE_CHANNELS; i++)
-        if (i < f->channels)
-            out[i] = texel_bits(s->border[i]);
-        else
-            out[i] = i < 3 ? 0 : texel_is_float(f, s) ? texel_bits(1) : 1;
+    return is_signed(f) ? extended(raw, f->bits) : (int32_t)raw;
+}
+
+/* v / 2^n, down; shifts of negative numbers are the compiler's matter. */
+static int32_t shifted(int32_t v, int n)
+{
+    return v < 0 ? -((((1 << n) - 1) - v) >> n) : v >> n;
+}
+
+float texel_blended(const struct texel_format *f, int32_t sum)
+{
+    int32_t v;
+
+    if (f->bits == 16)
+        v = shifted(sum + 128, 8);
+    else if (is_signed(f)) /* 127 becomes 32767, by a seventh of the bits */
+        v = sum + shifted(shifted(sum, 4) + shifted(sum, 12) + 4, 3);
+    else
+        v = shifted(sum * 257 + 128, 8);
+    if (!is_signed(f))
+        return (float)(v / (double)UINT16_MAX);
+    return v < -INT16_MAX ? -1 : (float)(v / (double)INT16_MAX);
+}
+
+/* Towards zero, which keeps what is too large at the largest. */
+static uint16_t cut_to_half(uint32_t bits)
+{
+    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
+    const uint32_t magnitude = bits & 0x7fffffffu;
+
+    if (magnitude > 0x7f800000u) { /* a NaN stays one */
+        const uint16_t rest = (uint16_t)(magnitude >> 13 & 0x3ff);
+
+        return (uint16_t)(sign | 0x7c00 | (rest ? rest : 1));
+    }
+    if (magnitude == 0x7f800000u)
+        return sign | 0x7c00;
+    if (magnitude >= 0x47800000u) /* 65536 */
+        return sign | 0x7bff;
+    if (magnitude < 0x38800000u) /* subnormal: units of 2^-24 */
+        return (uint16_t)(sign |
+                          (uint16_t)(texel_as_float(magnitude) * 0x1p24f));
+    return (uint16_t)(sign | (magnitude - (112u << 23)) >> 13);
 }
 
 /* A float in a fixed-point channel: to nearest, saturated, NaN as 0. */
-static uint32_t to_fixed(float v, unsigned is_signed, unsigned bits)
+static uint32_t to_fixed(float v, unsigned has_sign, unsigned bits)
 {
-    const float most = (float)(((uint32_t)1 << (bits - is_signed)) - 1);
+    const float most = (float)(((uint32_t)1 << (bits - has_sign)) - 1);
 
-    if (!(v > (is_signed ? -1.0f : 0.0f)))
-        return v < 0 && is_signed ? (uint32_t) - (int32_t)most : 0;
+    if (!(v > (has_sign ? -1.0f : 0.0f)))
+        return v < 0 && has_sign ? (uint32_t) - (int32_t)most : 0;
     return (uint32_t)(int32_t)lrintf((v > 1 ? 1 : v) * most);
 }
 
-static uint32_t saturated(uint32_t value, int is_signed, unsigned bits)
+static uint32_t saturated(uint32_t value, int has_sign, unsigned bits)
 {
     const int32_t s = (int32_t)value;
     const int32_t most = (int32_t)(((uint32_t)1 << (bits - 1)) - 1);
 
     if (bits == 32)
         return value;
-    if (is_signed)
+    if (has_sign)
         return (uint32_t)(s > most ? most : s < -most - 1 ? -most - 1 : s);
     return value > 2 * (uint32_t)most + 1 ? 2 * (uint32_t)most + 1 : value;
 }
@@ -168,7 +219,7 @@ void texel_store(const struct texel_format *f, unsigned char *at,
         uint32_t v = i < given ? in[i] : 0;
 
         if (f->kind == TEXEL_FLOAT && f->bits == 16)
-            v = texel_to_half(texel_as_float(v));
+            v = cut_to_half(v);
         else if (f->kind == TEXEL_UNORM || f->kind == TEXEL_SNORM)
             v = to_fixed(texel_as_float(v), f->kind == TEXEL_SNORM, f->bits);
         else if (f->kind != TEXEL_FLOAT)

@@ -91,12 +91,23 @@ int texel_format(unsigned kind, unsigned bits, unsigned channels,
 /* Does a texture of it give floats? */
 int texel_is_float(const struct texel_format *f,
                    const struct texture_sampler *s);
-/* Channels that the format lacks are 0, 0, 1. */
-void texel_load(const struct texel_format *f, const struct texture_sampler *s,
-                const unsigned char *at, uint32_t out[TEXTURE_CHANNELS]);
-/* The border colour as the texture gives it. */
+/* A texel's channels as they lie there; those that the format lacks are 0. */
+void texel_raw(const struct texel_format *f, const unsigned char *at,
+               uint32_t raw[TEXTURE_CHANNELS]);
+/* The same for what lies outside. */
 void texel_border(const struct texel_format *f, const struct texture_sampler *s,
-                  uint32_t out[TEXTURE_CHANNELS]);
+                  uint32_t raw[TEXTURE_CHANNELS]);
+/* What the texture gives for channel i: a float's bits or an integer. */
+uint32_t texel_value(const struct texel_format *f,
+                     const struct texture_sampler *s, uint32_t raw, unsigned i);
+int texel_is_srgb(const struct texel_format *f, const struct texture_sampler *s,
+                  unsigned i);
+float texel_from_srgb(uint32_t byte);
+/* Formats that are not floats are blended as integers: a channel as one, and
+ * what a sum of them, by weights of 256 in all, comes to in 16 bits. */
+int texel_is_fixed(const struct texel_format *f);
+int32_t texel_extended(const struct texel_format *f, uint32_t raw);
+float texel_blended(const struct texel_format *f, int32_t sum);
 /* sust.p: from floats' bits, or integers, by the format. */
 void texel_store(const struct texel_format *f, unsigned char *at,
                  const uint32_t in[TEXTURE_CHANNELS], unsigned given);
@@ -130,13 +141,13 @@ struct texture_axis {
     unsigned weight; /* of the second, in 256ths; 0 where there is one */
 };
 void texture_place(const struct texture_sampler *s, unsigned dim, uint32_t size,
-                   int blends, uint32_t coordinate, int32_t offset,
+                   int blends, double coordinate, int32_t offset,
                    struct texture_axis *out);
-void texture_place_integer(const struct texture_image *image,
-                           const struct texture_sampler *s, unsigned dim,
-                           int32_t at, struct texture_axis *out);
+void texture_place_integer(uint32_t size, int32_t at, struct texture_axis *out);
+/* A float, subnormals as 0: coordinates and what is blended. */
+double texel_flushed(uint32_t bits);
 /* The direction x, y, z: coordinates in a face, and the face. */
-unsigned texture_face(const uint32_t direction[3], uint32_t out[2]);
+unsigned texture_face(const uint32_t direction[3], double out[2]);
 
 /* ---- surfaces (surface.c) ---- */
 

@@ -378,8 +378,14 @@ static void surface(struct walk *w, const char *prefix, unsigned shape,
     k.points = strstr(prefix, "p_") ? INTEGERS : BYTES;
     k.step = step;
     k.count = 200;
-    snprintf(k.name, sizeof k.name, "%s %s %s x%u", prefix, shapes[shape].name,
-             formats[format].name, channels);
+    if (k.points == INTEGERS && step > 1) { /* more of the same */
+        k.size[0] = 40;
+        k.size[1] = 10;
+        k.count = 2000;
+    }
+    snprintf(k.name, sizeof k.name, "%s %s %s x%u%s", prefix,
+             shapes[shape].name, formats[format].name, channels,
+             k.size[0] == 40 ? " many" : "");
     put(w, &k);
 }
 
@@ -438,26 +444,110 @@ static void surfaces(struct walk *w)
     }
 }
 
+/* What the first answers left open. */
+static void more(struct walk *w)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct kase k = shaped("tex", 0);
+
+        k.size[0] = 256;
+        k.points = SWEEP;
+        k.count = 2048;
+        k.filter = CU_TR_FILTER_MODE_LINEAR;
+        k.format = formats[i & 1 ? 1 : 0].format;
+        k.content = i & 2 ? COUNT : RANDOM_BITS;
+        k.channels = i & 1 ? 1 : 4;
+        if (!(i & 1))
+            k.flags = CU_TRSF_SRGB;
+        snprintf(k.name, sizeof k.name, "256 texels %s %s",
+                 i & 1 ? "s8" : "srgb", i & 2 ? "in order" : "random");
+        put(w, &k);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        struct kase k = shaped("tex", 0);
+
+        k.size[0] = 256;
+        k.points = i ? INTEGERS : SWEEP;
+        k.step = 2;
+        k.count = 2048;
+        k.format = CU_AD_FORMAT_UNSIGNED_INT8;
+        k.channels = 4;
+        k.flags = CU_TRSF_SRGB;
+        k.content = COUNT;
+        snprintf(k.name, sizeof k.name, "256 texels srgb point%s",
+                 i ? " by number" : "");
+        if (i)
+            k.kernel = kernel_name("tex_s32", 0), k.resource = LINEAR;
+        put(w, &k);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        struct kase k = shaped("tex", i & 1 ? 2 : 0);
+
+        k.size[0] = i & 1 ? 8 : 128;
+        k.size[1] = k.size[2] = i & 1 ? 8 : 0;
+        k.points = SWEEP;
+        k.count = 2048;
+        k.filter = CU_TR_FILTER_MODE_LINEAR;
+        k.content = SCALES;
+        k.step = i >> 2 & 1;
+        k.format = i & 2 ? CU_AD_FORMAT_HALF : CU_AD_FORMAT_FLOAT;
+        snprintf(k.name, sizeof k.name, "scales %s %s %u", i & 1 ? "3d" : "1d",
+                 i & 2 ? "f16" : "f32", i / 4);
+        put(w, &k);
+    }
+    for (unsigned f = 0; f < 6; f++)
+        for (unsigned i = 0; i < 2; i++) {
+            struct kase k = shaped("tex_u32", 1);
+
+            k.format = formats[f].format;
+            k.channels = i ? 4 : 1;
+            k.content = RANDOM_BITS;
+            k.flags = CU_TRSF_READ_AS_INTEGER;
+            k.filter = CU_TR_FILTER_MODE_LINEAR;
+            k.count = 256;
+            snprintf(k.name, sizeof k.name, "blended integers %s x%u",
+                     formats[f].name, k.channels);
+            put(w, &k);
+        }
+    for (unsigned i = 0; i < 8; i++) {
+        struct kase k = shaped("tex", 0);
+
+        k.resource = LINEAR;
+        k.flags = i & 1 ? CU_TRSF_NORMALIZED_COORDINATES : 0;
+        k.filter = (CUfilter_mode)(i >> 1 & 1);
+        address(&k,
+                i & 4 ? CU_TR_ADDRESS_MODE_WRAP : CU_TR_ADDRESS_MODE_BORDER);
+        snprintf(k.name, sizeof k.name, "linear by coordinate %s %s %s",
+                 ways[k.address[0]], k.filter ? "linear" : "point",
+                 k.flags ? "normalised" : "texels");
+        put(w, &k);
+    }
+    for (unsigned f = 8; f < FORMATS; f++) {
+        char p[40];
+
+        snprintf(p, sizeof p, "sustp_v%u_zero", formats[f].channels);
+        surface(w, p, 1, f, formats[f].channels, 2, 1);
+    }
+}
+
 static void queries(struct walk *w)
 {
-    static const char *const kernels[] = {"txq_size",    "txq_levels",
-                                          "txq_channel", "txq_sampler",
-                                          "suq_size",    "suq_channel"};
+    const char *name;
 
-    for (unsigned q = 0; q < 6; q++)
+    for (unsigned q = 0; (name = kernels_query(q)); q++)
         for (unsigned s = 0; s <= SHAPES + 1; s++) {
             struct kase k = shaped("tex", s < SHAPES ? s : s - SHAPES);
 
-            k.kernel = kernels[q];
+            k.kernel = name;
             if (s >= SHAPES)
                 k.resource = s > SHAPES ? PITCHED : LINEAR;
-            k.is_surface = q >= 4;
+            k.is_surface = name[0] == 's';
             if (k.is_surface && k.resource != ARRAY)
                 continue;
             k.count = 1;
             k.channels = s % 2 ? 4 : 1;
             k.points = INTEGERS;
-            snprintf(k.name, sizeof k.name, "%s %s%s", kernels[q],
+            snprintf(k.name, sizeof k.name, "%s %s%s", name,
                      s > SHAPES    ? "pitched "
                      : s == SHAPES ? "linear "
                                    : "",
@@ -480,6 +570,7 @@ int cases_all(int (*each)(const struct kase *k, void *data), void *data)
     variants(&w);
     gathers(&w);
     surfaces(&w);
+    more(&w);
     queries(&w);
     return w.result;
 }

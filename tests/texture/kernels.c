@@ -279,54 +279,58 @@ static void formatted(struct text *t)
     }
 }
 
-static void asks(struct text *t, const char *name, const char *op,
-                 const char *const what[4])
+/* A query a kernel, and a module, since a driver may refuse some. */
+static const struct {
+    const char *op, *what;
+} queries[] = {
+    {"txq", "width"},
+    {"txq", "height"},
+    {"txq", "depth"},
+    {"txq", "array_size"},
+    {"txq", "num_mipmap_levels"},
+    {"txq", "num_samples"},
+    {"txq", "channel_data_type"},
+    {"txq", "channel_order"},
+    {"txq", "normalized_coords"},
+    {"txq", "filter_mode"},
+    {"txq", "addr_mode_0"},
+    {"suq", "width"},
+    {"suq", "height"},
+    {"suq", "depth"},
+    {"suq", "array_size"},
+    {"suq", "channel_data_type"},
+    {"suq", "channel_order"},
+    {"suq", "memory_layout"},
+};
+enum { QUERIES = sizeof queries / sizeof *queries };
+
+const char *kernels_query(unsigned i)
 {
-    char body[512];
-    size_t n = 0;
+    static char name[QUERIES][40];
 
-    for (unsigned i = 0; i < 4 && what[i]; i++)
-        n += (size_t)snprintf(body + n, sizeof body - n,
-                              "    %s.%s.b32 %%r%u, [%%rd1];\n", op, what[i],
-                              12 + i);
-    kernel(t, name, body);
-}
-
-static void sizes(struct text *t)
-{
-    static const char *const size[] = {"width", "height", "depth",
-                                       "array_size"};
-    static const char *const levels[4] = {"num_mipmap_levels", "num_samples",
-                                          NULL};
-
-    asks(t, "txq_size", "txq", size);
-    asks(t, "txq_levels", "txq", levels);
-    asks(t, "suq_size", "suq", size);
-}
-
-static void properties(struct text *t)
-{
-    static const char *const channel[4] = {"channel_data_type", "channel_order",
-                                           NULL};
-    static const char *const sampler[] = {"normalized_coords", "filter_mode",
-                                          "addr_mode_0", "addr_mode_1"};
-    static const char *const surface[4] = {"channel_data_type", "channel_order",
-                                           "memory_layout", NULL};
-
-    asks(t, "txq_channel", "txq", channel);
-    asks(t, "txq_sampler", "txq", sampler);
-    asks(t, "suq_channel", "suq", surface);
+    if (i >= QUERIES)
+        return NULL;
+    snprintf(name[i], sizeof *name, "%s_%s", queries[i].op, queries[i].what);
+    return name[i];
 }
 
 char *kernels_text(unsigned group)
 {
-    static void (*const groups[])(struct text *) = {
-        fetches, gathers, surfaces, formatted, sizes, properties};
+    static void (*const groups[])(struct text *) = {fetches, gathers, surfaces,
+                                                    formatted};
+    enum { GROUPS = sizeof groups / sizeof *groups };
     struct text t = {0};
+    char body[128];
 
-    if (group >= sizeof groups / sizeof *groups)
+    if (group >= GROUPS + QUERIES)
         return NULL;
     add(&t, ".version 8.1\n.target sm_80\n.address_size 64\n");
-    groups[group](&t);
+    if (group < GROUPS) {
+        groups[group](&t);
+        return t.at;
+    }
+    snprintf(body, sizeof body, "    %s.%s.b32 %%r12, [%%rd1];\n",
+             queries[group - GROUPS].op, queries[group - GROUPS].what);
+    kernel(&t, kernels_query(group - GROUPS), body);
     return t.at;
 }

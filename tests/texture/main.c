@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * texture_answers --record FILE      what this driver answers, as it is
- * texture_answers --compare FILE     with what another one answered
+ * texture_answers --record FILE        what this driver answers
+ * texture_answers --pack FILE SMALL    the same file, compressed
+ * texture_answers --compare FILE       with what another one answered
  *
- * FILE: for each case its name and a NUL, the number of words (4 bytes), and
- * they; for one that could not be run no word, and why in the name's place
- * behind a tab. KILN_TEST_DRIVER names the driver.
+ * KILN_TEST_DRIVER names the driver.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "answers.h"
 #include "texture.h"
 
 struct recording {
@@ -56,12 +57,139 @@ static int record(const struct kase *k, void *data)
     return 0;
 }
 
+/* --- comparing --- */
+
+/* Differences that are known: a case whose name starts so may have them. */
+static const struct {
+    const char *name;
+    double error; /* at most */
+    const char *cause;
+} open_rows[] = {
+#define OPEN(name, error, cause) {name, error, cause},
+#include "open.def"
+#undef OPEN
+    {NULL, 0, NULL}};
+enum { OPEN_ROWS = sizeof open_rows / sizeof *open_rows };
+
+struct comparison {
+    struct answers answers;
+    size_t cases, words, equal_cases, unanswered;
+    struct {
+        size_t cases, words, all;
+        double error;
+    } open[OPEN_ROWS];
+};
+
+static int open_row(const char *name)
+{
+    for (unsigned i = 0; open_rows[i].name; i++)
+        if (!strncmp(name, open_rows[i].name, strlen(open_rows[i].name)))
+            return (int)i;
+    return -1;
+}
+
+/* Whether the answer's words are floats. */
+static int gives_floats(const struct kase *k)
+{
+    const int is_integer = k->format <= CU_AD_FORMAT_SIGNED_INT32;
+    const int is_word = k->format == CU_AD_FORMAT_UNSIGNED_INT32 ||
+                        k->format == CU_AD_FORMAT_SIGNED_INT32;
+
+    if (k->is_surface || strstr(k->kernel, "txq") || strstr(k->kernel, "f16x2"))
+        return 0;
+    return !is_integer || !(is_word || k->flags & CU_TRSF_READ_AS_INTEGER);
+}
+
+static void differs(struct comparison *c, const struct kase *k,
+                    const struct answer *a, const struct difference *d)
+{
+    const int row = open_row(k->name);
+
+    if (row >= 0 && d->error <= open_rows[row].error) {
+        c->open[row].cases++;
+        c->open[row].words += d->words;
+        c->open[row].all += a->count;
+        if (d->error > c->open[row].error)
+            c->open[row].error = d->error;
+        return;
+    }
+    CHECK_SAYS(0,
+               "%s: %zu of %u words differ, the first at %zu: 0x%08x, wanted "
+               "0x%08x; largest error %g",
+               k->name, d->words, a->count, d->at, d->ours, d->theirs,
+               d->error);
+}
+
+static int compare(const struct kase *k, void *data)
+{
+    struct comparison *c = data;
+    char why[160] = "";
+    struct difference d;
+    struct answer a;
+    size_t count = 0;
+    uint32_t *words;
+
+    if (!answers_find(&c->answers, k->name, &a)) {
+        c->unanswered++;
+        return 0;
+    }
+    words = run_case(k, &count, why, sizeof why);
+    c->cases++;
+    if (!words) {
+        CHECK_SAYS(strchr(a.name, '\t') != NULL, "%s: %s", k->name, why);
+        return 0;
+    }
+    if (count != a.count) {
+        CHECK_SAYS(0, "%s: wanted%s", k->name, strchr(a.name, '\t'));
+        free(words);
+        return 0;
+    }
+    answers_compare(&a, words, gives_floats(k), &d);
+    c->words += count;
+    if (d.words)
+        differs(c, k, &a, &d);
+    else
+        c->equal_cases++;
+    free(words);
+    return 0;
+}
+
+static int compare_all(const char *path)
+{
+    static struct comparison c;
+    size_t open = 0;
+
+    if (answers_open(&c.answers, path)) {
+        printf("FAIL cannot read %s\n", path);
+        return 1;
+    }
+    run_open();
+    cases_all(compare, &c);
+    for (unsigned i = 0; open_rows[i].name; i++) {
+        open += c.open[i].words;
+        if (c.open[i].cases)
+            printf("open %s...: %zu words of %zu in %zu cases, largest error "
+                   "%g: %s\n",
+                   open_rows[i].name, c.open[i].words, c.open[i].all,
+                   c.open[i].cases, c.open[i].error, open_rows[i].cause);
+    }
+    printf("%zu cases, %zu alike, %zu not answered; %zu words, %zu open\n",
+           c.cases, c.equal_cases, c.unanswered, c.words, open);
+    CHECK(c.equal_cases > c.cases / 2);
+    return test_end();
+}
+
 int main(int argc, char **argv)
 {
     struct recording r = {.self = argv[0]};
 
+    if (argc > 3 && !strcmp(argv[1], "--pack"))
+        return answers_pack(argv[2], argv[3]);
+    if (argc > 2 && !strcmp(argv[1], "--compare"))
+        return compare_all(argv[2]);
     if (argc < 3 || strcmp(argv[1], "--record")) {
-        fprintf(stderr, "texture_answers --record FILE\n");
+        fprintf(stderr, "texture_answers --record|--compare FILE, "
+                        "--pack FILE SMALL\n");
         return 2;
     }
     r.path = argv[2];

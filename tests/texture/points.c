@@ -268,6 +268,14 @@ void points_texels(const struct kase *k, unsigned char *out, size_t bytes)
 
             r = each == 4 ? bits_of(f) : to_half(f);
         }
+        if (k->content == COUNT)
+            r = i / k->channels + i % k->channels * 64;
+        if (k->content == SCALES)
+            r = each == 4
+                    ? ((r & 0x807fffff) |
+                       (uint32_t)(100 + (r >> 32) % (k->step ? 12 : 36)) << 23)
+                    : ((r & 0x83ff) |
+                       (uint32_t)(4 + (r >> 32) % (k->step ? 8 : 26)) << 10);
         if (k->content == SPECIAL)
             r = each == 4 ? special_floats[i / k->channels % 12]
                           : special_halves[i / k->channels % 12];

@@ -8,7 +8,7 @@
 
 #include "texture.h"
 
-enum { MODULES = 8, THREADS = 128, GUARD = 4096 };
+enum { MODULES = 32, THREADS = 128, GUARD = 4096 };
 
 static CUmodule modules[MODULES];
 static unsigned module_count;

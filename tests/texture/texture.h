@@ -18,6 +18,8 @@ enum content {
     RANDOM,      /* floats within -2 to 2 */
     RAMP,        /* element i of dimension d counts 1, 32, 1024 times i */
     ONE,         /* one texel in the middle is 1 */
+    COUNT,       /* bytes 0, 1, 2 ..., each channel further on */
+    SCALES,      /* floats of many exponents; 0 and 1 of step: how many */
     SPECIAL      /* floats: infinities, NaN, subnormals, the largest */
 };
 enum points {
@@ -55,6 +57,9 @@ struct kase {
 /* ---- kernels.c ---- */
 /* PTX of a group of kernels, on the heap; NULL past the last group. */
 char *kernels_text(unsigned group);
+
+/* The kernel of the i-th query, txq_WHAT or suq_WHAT; NULL past the last. */
+const char *kernels_query(unsigned i);
 
 /* ---- cases.c ---- */
 /* Calls each with a case; stops where it gives non-zero, and gives that. */

@@ -212,12 +212,100 @@ static void stores_by_format_round_and_saturate(void **state)
     assert_memory_equal(out, ((unsigned char[]){255, 5}), 2);
 }
 
+static void weights_of_corners_are_rounded_to_256ths(void **state)
+{
+    float texels[2][2] = {{0, 0}, {0, 1}};
+    struct texture t = make(TEXEL_FLOAT, 32, 1, texels, 2, 2);
+
+    (void)state;
+    t.sampler.is_linear = 1;
+    /* 48 * 136 / 256 = 25.5: up; 2 * 211 / 256 = 1.6 */
+    assert_true(at(&t, 0.5f + 48 / 256.0f, 0.5f + 136 / 256.0f) == 26 / 256.0f);
+    assert_true(at(&t, 0.5f + 2 / 256.0f, 0.5f + 211 / 256.0f) == 2 / 256.0f);
+}
+
+static void sums_of_floats_round_ties_away(void **state)
+{
+    float texels[2] = {1, 1 + 0x1p-23f};
+    struct texture t = make(TEXEL_FLOAT, 32, 1, texels, 2, 0);
+
+    (void)state;
+    t.sampler.is_linear = 1;
+    assert_true(at(&t, 1, 0) == 1 + 0x1p-23f);
+    texels[0] = -texels[0];
+    texels[1] = -texels[1];
+    assert_true(at(&t, 1, 0) == -1 - 0x1p-23f);
+    /* five bits below the largest there is nothing left of the last bit */
+    texels[0] = 1;
+    texels[1] = 0x1p-5f + 0x1p-28f;
+    assert_true(at(&t, 1, 0) == 0.5f + 0x1p-6f);
+    texels[0] = 0x1p-140f;
+    texels[1] = 0x1p-140f;
+    assert_true(at(&t, 1, 0) == 0);
+}
+
+static void bytes_are_blended_in_sixteen_bits(void **state)
+{
+    unsigned char bytes[2] = {255, 254};
+    struct texture t = make(TEXEL_UNSIGNED, 8, 1, bytes, 2, 0);
+
+    (void)state;
+    t.sampler.is_linear = 1;
+    assert_true(at(&t, 0.5f, 0) == 1);
+    assert_true(at(&t, 1, 0) == (float)(65407 / 65535.0)); /* 65406.5 */
+    t = make(TEXEL_SIGNED, 8, 1, bytes, 2, 0);
+    t.sampler.is_linear = 1;
+    bytes[0] = bytes[1] = 127;
+    assert_true(at(&t, 1, 0) == 1);
+    bytes[0] = bytes[1] = 0x80;
+    assert_true(at(&t, 1, 0) == -1);
+}
+
+static void a_gather_goes_round_from_the_lower_left(void **state)
+{
+    float texels[2][2] = {{1, 2}, {3, 4}};
+    struct texture t = make(TEXEL_FLOAT, 32, 1, texels, 2, 2);
+    struct texture_point p = {.dims = 2, .at = {texel_bits(1), texel_bits(1)}};
+    const float wanted[] = {3, 4, 2, 1};
+    uint32_t out[4];
+
+    (void)state;
+    texture_gather(&t, &p, 0, out);
+    for (int i = 0; i < 4; i++)
+        assert_true(texel_as_float(out[i]) == wanted[i]);
+}
+
+static void equal_parts_of_a_direction_mean_the_last_face(void **state)
+{
+    static const struct {
+        float x, y, z;
+        unsigned face;
+    } list[] = {{1, 0, 0, 0},   {-1, 0, 0, 1}, {0, 1, 0, 2}, {0, -1, 0, 3},
+                {0, 0, 1, 4},   {0, 0, -1, 5}, {1, 1, 0, 2}, {1, 0, -1, 5},
+                {-1, -1, 1, 4}, {0, 0, 0, 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        const uint32_t d[] = {texel_bits(list[i].x), texel_bits(list[i].y),
+                              texel_bits(list[i].z)};
+        double in[2];
+
+        assert_int_equal(texture_face(d, in), list[i].face);
+        assert_true(in[0] >= 0 && in[0] <= 1 && in[1] >= 0 && in[1] <= 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_point_is_the_texel_below_its_coordinate),
         cmocka_unit_test(edges_are_passed_as_the_sampler_says),
         cmocka_unit_test(blending_takes_what_lies_between_two_centres),
+        cmocka_unit_test(weights_of_corners_are_rounded_to_256ths),
+        cmocka_unit_test(sums_of_floats_round_ties_away),
+        cmocka_unit_test(bytes_are_blended_in_sixteen_bits),
+        cmocka_unit_test(a_gather_goes_round_from_the_lower_left),
+        cmocka_unit_test(equal_parts_of_a_direction_mean_the_last_face),
         cmocka_unit_test(numbers_of_texels_outside_memory_give_nothing),
         cmocka_unit_test(integers_stay_or_become_shares_of_their_range),
         cmocka_unit_test(halves_convert_both_ways),
