@@ -22,6 +22,8 @@ struct extents {
 };
 static const struct extents plain_limit[] = {
     {0, 0, 0}, {131072, 0, 0}, {131072, 65536, 0}, {16384, 16384, 16384}};
+/* The other limit of three dimensions. */
+static const struct extents deep_limit = {8192, 8192, 32768};
 static const struct extents surface_limit[] = {
     {0, 0, 0}, {32768, 0, 0}, {131072, 65536, 0}, {16384, 16384, 16384}};
 static const struct extents layered_limit = {32768, 32768, 2048};
@@ -99,7 +101,7 @@ static int describe(const CUDA_ARRAY3D_DESCRIPTOR *d, struct texture_image *i)
            : layered                              ? &layered_limit
            : d->Flags & CUDA_ARRAY3D_SURFACE_LDST ? &surface_limit[i->dims]
                                                   : &plain_limit[i->dims];
-    if (!fits(&e, most) ||
+    if ((!fits(&e, most) && !(i->dims == 3 && fits(&e, &deep_limit))) ||
         (d->Flags & CUDA_ARRAY3D_TEXTURE_GATHER &&
          (i->dims != 2 || cube || layered || !fits(&e, &gather_limit))))
         return 0;

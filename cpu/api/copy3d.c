@@ -15,11 +15,10 @@ static CUresult resolve_array(struct copy_side *s, const struct copy_box *box,
     size_t slices;
 
     if (!a)
-        return CUDA_ERROR_INVALID_HANDLE;
+        return CUDA_ERROR_INVALID_VALUE;
     i = &a->image;
     slices = i->dims == 3 ? i->size[2] : i->layers;
-    if (s->x % i->format.bytes || box->width % i->format.bytes ||
-        s->x > array_row(a) || box->width > array_row(a) - s->x ||
+    if (s->x > array_row(a) || box->width > array_row(a) - s->x ||
         s->y > i->size[1] || box->height > i->size[1] - s->y || s->z > slices ||
         box->depth > slices - s->z)
         return CUDA_ERROR_INVALID_VALUE;

@@ -73,6 +73,19 @@ int memory_covers(uint64_t address, uint64_t size)
     return 0;
 }
 
+uint64_t memory_left(uint64_t address, uint64_t size)
+{
+    struct exec_range range;
+    struct host_range host;
+    uint64_t left = 0;
+
+    if (exec_memory_find(address, &range))
+        left = range.size - (address - range.base);
+    else if (host_find(address, &host))
+        left = host.size - (address - host.base);
+    return size < left ? size : left;
+}
+
 API(cuMemAlloc_v2, CUdeviceptr *out, size_t size)
 {
     struct context *context;

@@ -48,6 +48,8 @@ struct allocation *memory_find(uint64_t address);
 /* Whether [address, address + size) lies in one allocation or one known host
  * range. */
 int memory_covers(uint64_t address, uint64_t size);
+/* How much of size there is from address on, known to be covered. */
+uint64_t memory_left(uint64_t address, uint64_t size);
 
 /* The range around an address: 1 with a copy in *out, or 0. */
 int host_find(uintptr_t address, struct host_range *out);

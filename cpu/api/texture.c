@@ -16,7 +16,6 @@ struct texture_object {
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC texture;
     CUDA_RESOURCE_VIEW_DESC view;
-    int has_view;
     struct texture_object *next;
     struct texture_object **link;
 };
@@ -35,16 +34,26 @@ enum {
 
 /* --- resources --- */
 
+/* Formats that are shared with graphics APIs are for arrays alone. */
+static int is_shared(const struct texel_format *f)
+{
+    return f->kind == TEXEL_UNORM || f->kind == TEXEL_SNORM;
+}
+
 static CUresult linear(const CUDA_RESOURCE_DESC *d, struct texture_image *i)
 {
     const CUdeviceptr base = d->res.linear.devPtr;
-    const size_t bytes = d->res.linear.sizeInBytes;
+    size_t bytes = d->res.linear.sizeInBytes;
 
     if (!array_format(d->res.linear.format, d->res.linear.numChannels,
                       &i->format) ||
-        base % BASE_ALIGN || bytes / i->format.bytes > LINEAR_MAX ||
-        bytes < i->format.bytes || !memory_covers(base, bytes))
+        is_shared(&i->format) || base % BASE_ALIGN || !memory_covers(base, 1))
         return CUDA_ERROR_INVALID_VALUE;
+    /* More than there is, or than may be, is taken; here without a way to
+     * what lies behind. */
+    bytes = memory_left(base, bytes);
+    if (bytes / i->format.bytes > LINEAR_MAX)
+        bytes = (size_t)LINEAR_MAX * i->format.bytes;
     i->data = (unsigned char *)(uintptr_t)base;
     i->dims = 1;
     i->size[0] = (uint32_t)(bytes / i->format.bytes);
@@ -59,9 +68,9 @@ static CUresult pitched(const CUDA_RESOURCE_DESC *d, struct texture_image *i)
 
     if (!array_format(d->res.pitch2D.format, d->res.pitch2D.numChannels,
                       &i->format) ||
-        !width || !height || width > PITCH_WIDTH_MAX ||
+        is_shared(&i->format) || !width || !height || width > PITCH_WIDTH_MAX ||
         height > PITCH_HEIGHT_MAX || pitch > PITCH_MAX || pitch % PITCH_ALIGN ||
-        pitch < width * i->format.bytes || base % BASE_ALIGN ||
+        base % BASE_ALIGN ||
         !memory_covers(base, (height - 1) * pitch + width * i->format.bytes))
         return CUDA_ERROR_INVALID_VALUE;
     i->data = (unsigned char *)(uintptr_t)base;
@@ -83,7 +92,7 @@ static CUresult image_of(const CUDA_RESOURCE_DESC *d, struct texture_image *i)
     case CU_RESOURCE_TYPE_ARRAY:
         a = array_of(d->res.array.hArray);
         if (!a)
-            return CUDA_ERROR_INVALID_HANDLE;
+            return CUDA_ERROR_INVALID_VALUE;
         *i = a->image;
         return CUDA_SUCCESS;
     case CU_RESOURCE_TYPE_LINEAR:
@@ -126,7 +135,7 @@ static CUresult look_through(const CUDA_RESOURCE_DESC *d,
     a = array_of(d->res.array.hArray);
     if (v->format > CU_RES_VIEW_FORMAT_FLOAT_4X32)
         return api_unsupported("block-compressed texels");
-    if (v->format && !view_format(v->format, &format))
+    if (!view_format(v->format, &format))
         return CUDA_ERROR_INVALID_VALUE;
     if (format.bytes != i->format.bytes || v->width != a->descriptor.Width ||
         v->height != a->descriptor.Height || v->firstMipmapLevel ||
@@ -162,9 +171,6 @@ static CUresult sampler_of(const CUDA_TEXTURE_DESC *d,
     s->reads_elements = !!(d->flags & CU_TRSF_READ_AS_INTEGER);
     s->is_srgb = !!(d->flags & CU_TRSF_SRGB);
     memcpy(s->border, d->borderColor, sizeof s->border);
-    if (s->is_linear && (i->is_array || i->dims > 1) &&
-        !texel_is_float(&i->format, s))
-        return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }
 
@@ -241,7 +247,6 @@ API(cuTexObjectCreate, CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
         return result;
     o.resource = *resource;
     o.texture = *sampler;
-    o.has_view = !!view;
     if (view)
         o.view = *view;
     return publish(context, &t, &o, out);
@@ -252,7 +257,6 @@ API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
     struct texture_object o = {0};
     struct texture t = {.is_surface = 1};
     struct context *context;
-    struct array *a;
     CUresult result = api_enter(&context);
 
     if (result)
@@ -262,9 +266,6 @@ API(cuSurfObjectCreate, CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
     result = image_of(resource, &t.image);
     if (result)
         return result;
-    a = array_of(resource->res.array.hArray);
-    if (!(a->descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST))
-        return CUDA_ERROR_INVALID_VALUE;
     o.resource = *resource;
     return publish(context, &t, &o, out);
 }
@@ -277,10 +278,10 @@ static CUresult destroy_object(unsigned long long number, int is_surface)
 
     if (result)
         return result;
+    /* What is no object is destroyed already, as with NVIDIA's driver. */
     o = find(number, is_surface);
-    if (!o)
-        return CUDA_ERROR_INVALID_VALUE;
-    destroy(o);
+    if (o)
+        destroy(o);
     return CUDA_SUCCESS;
 }
 
@@ -333,10 +334,8 @@ API(cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *out,
     struct texture_object *o;
     CUresult result = look(object, 0, out, &o);
 
-    if (!result && !o->has_view)
-        result = CUDA_ERROR_INVALID_VALUE;
     if (!result)
-        *out = o->view;
+        *out = o->view; /* zeros where there was none */
     return result;
 }
 

@@ -99,7 +99,8 @@ static void arrays(void)
     refused(131073, 4, 0, f, 1, 0);
     refused(16, 65537, 0, f, 1, 0);
     refused(16385, 4, 4, f, 1, 0);
-    refused(4, 4, 16385, f, 1, 0);
+    refused(4, 4, 32769, f, 1, 0);
+    refused(8193, 4, 16385, f, 1, 0);
     refused(32769, 0, 4, f, 1, CUDA_ARRAY3D_LAYERED);
     refused(4, 4, 2049, f, 1, CUDA_ARRAY3D_LAYERED);
     refused(4, 4, 0, f, 1, CUDA_ARRAY3D_LAYERED);
@@ -166,10 +167,10 @@ static void copies(void)
     IS(cuMemcpy3D_v2(&part), CUDA_ERROR_INVALID_VALUE);
     part.srcZ = 2;
     part.srcXInBytes = 3; /* within a texel */
-    IS(cuMemcpy3D_v2(&part), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemcpy3D_v2(&part));
     part.srcArray = NULL;
     part.srcXInBytes = 4;
-    IS(cuMemcpy3D_v2(&part), CUDA_ERROR_INVALID_HANDLE);
+    IS(cuMemcpy3D_v2(&part), CUDA_ERROR_INVALID_VALUE);
     OK(cuArrayDestroy(a));
 }
 
@@ -209,7 +210,7 @@ static void flat_copies(void)
     CHECK(!memcmp(back, bytes + 32, 32));
     IS(cuMemcpyAtoH_v2(back, a, 33, 32), CUDA_ERROR_INVALID_VALUE);
     IS(cuMemcpyHtoA_v2(a, 0, bytes, 65), CUDA_ERROR_INVALID_VALUE);
-    IS(cuMemcpyAtoH_v2(back, NULL, 0, 4), CUDA_ERROR_INVALID_HANDLE);
+    IS(cuMemcpyAtoH_v2(back, NULL, 0, 4), CUDA_ERROR_INVALID_VALUE);
     OK(cuMemcpyAtoH_v2(back, a, 0, 0));
     OK(cuArrayDestroy(a));
     OK(cuArrayDestroy(b));
@@ -257,13 +258,13 @@ static void linear_objects(CUdeviceptr p)
     d = linear(p + 256, 512);
     object(&d, &t, NULL, bad, "memory at 256");
     d = linear(p, 0);
-    object(&d, &t, NULL, bad, "no memory");
+    object(&d, &t, NULL, CUDA_SUCCESS, "no memory");
     d = linear(0, 1024);
     object(&d, &t, NULL, bad, "memory at 0");
     d = linear(p, 1027);
     object(&d, &t, NULL, CUDA_SUCCESS, "memory of a part of a texel");
     d = linear(p, (size_t)1 << 32);
-    object(&d, &t, NULL, bad, "too many texels");
+    object(&d, &t, NULL, CUDA_SUCCESS, "too many texels");
     d = linear(p, 1024);
     d.res.linear.numChannels = 3;
     object(&d, &t, NULL, bad, "three channels");
@@ -317,13 +318,15 @@ static void pitched_objects(CUdeviceptr p)
     d = pitched(p, 16, 4, 72);
     object(&d, &t, NULL, bad, "a pitch of 72");
     d = pitched(p, 17, 4, 64);
-    object(&d, &t, NULL, bad, "a row longer than the pitch");
+    object(&d, &t, NULL, CUDA_SUCCESS, "a row longer than the pitch");
     d = pitched(p + 32, 16, 4, 64);
     object(&d, &t, NULL, bad, "rows at 32");
-    d = pitched(p, 0, 4, 64);
-    object(&d, &t, NULL, bad, "no width");
-    d = pitched(p, 16, 0, 64);
-    object(&d, &t, NULL, bad, "no height");
+    if (is_kiln) { /* NVIDIA's driver takes them */
+        d = pitched(p, 0, 4, 64);
+        object(&d, &t, NULL, bad, "no width");
+        d = pitched(p, 16, 0, 64);
+        object(&d, &t, NULL, bad, "no height");
+    }
     d = pitched(p, 16, 65001, 64);
     object(&d, &t, NULL, bad, "too high");
     d = pitched(p, 16, 1, 2097152);
@@ -341,7 +344,7 @@ static void array_objects(void)
     CUarray ints = array_of(8, 8, 0, CU_AD_FORMAT_UNSIGNED_INT8, 4, 0);
     CUarray wide = array_of(8, 8, 0, CU_AD_FORMAT_UNSIGNED_INT32, 1, 0);
 
-    object(&d, &t, NULL, CUDA_ERROR_INVALID_HANDLE, "no array");
+    object(&d, &t, NULL, bad, "no array");
     d.res.array.hArray = floats;
     object(&d, &t, NULL, CUDA_SUCCESS, "array");
     object(&d, &t, &v, CUDA_SUCCESS, "array as bytes");
@@ -351,17 +354,19 @@ static void array_objects(void)
     v.format = CU_RES_VIEW_FORMAT_UINT_1X8;
     object(&d, &t, &v, bad, "a view with another size of texels");
     v.format = CU_RES_VIEW_FORMAT_NONE;
-    object(&d, &t, &v, CUDA_SUCCESS, "a view without a format");
+    object(&d, &t, &v, bad, "a view without a format");
+    v.format = CU_RES_VIEW_FORMAT_SINT_1X32;
+    object(&d, &t, &v, CUDA_SUCCESS, "array as integers");
     v.lastLayer = 1;
     object(&d, &t, &v, bad, "a view of layers that are not");
     t.filterMode = CU_TR_FILTER_MODE_LINEAR;
     object(&d, &t, NULL, CUDA_SUCCESS, "blended floats");
     d.res.array.hArray = wide;
-    object(&d, &t, NULL, bad, "blended words");
+    object(&d, &t, NULL, CUDA_SUCCESS, "blended words");
     d.res.array.hArray = ints;
     object(&d, &t, NULL, CUDA_SUCCESS, "blended bytes as floats");
     t.flags = CU_TRSF_READ_AS_INTEGER;
-    object(&d, &t, NULL, bad, "blended bytes as bytes");
+    object(&d, &t, NULL, CUDA_SUCCESS, "blended bytes as bytes");
     t = (CUDA_TEXTURE_DESC){.flags = CU_TRSF_SRGB};
     object(&d, &t, NULL, CUDA_SUCCESS, "sRGB");
     t = (CUDA_TEXTURE_DESC){
@@ -390,12 +395,13 @@ static void described(CUdeviceptr p)
           back.res.linear.sizeInBytes == 1024);
     OK(cuTexObjectGetTextureDesc(&tback, o));
     CHECK(tback.flags == t.flags);
-    IS(cuTexObjectGetResourceViewDesc(&v, o), CUDA_ERROR_INVALID_VALUE);
+    OK(cuTexObjectGetResourceViewDesc(&v, o));
+    CHECK(v.format == CU_RES_VIEW_FORMAT_NONE && v.width == 0);
     IS(cuTexObjectGetTextureDesc(NULL, o), CUDA_ERROR_INVALID_VALUE);
     OK(cuTexObjectDestroy(o));
-    IS(cuTexObjectDestroy(o), CUDA_ERROR_INVALID_VALUE);
-    IS(cuTexObjectDestroy(0), CUDA_ERROR_INVALID_VALUE);
-    IS(cuTexObjectDestroy(0x123456), CUDA_ERROR_INVALID_VALUE);
+    OK(cuTexObjectDestroy(o)); /* no object any more: nothing to do */
+    OK(cuTexObjectDestroy(0));
+    OK(cuTexObjectDestroy(0x123456));
     IS(cuTexObjectGetResourceDesc(&back, o), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -408,19 +414,22 @@ static void surfaces(CUdeviceptr p)
     CUDA_RESOURCE_DESC memory = linear(p, 1024);
     CUsurfObject o = 0;
 
-    IS(cuSurfObjectCreate(&o, &d), CUDA_ERROR_INVALID_HANDLE);
-    d.res.array.hArray = plain;
     IS(cuSurfObjectCreate(&o, &d), CUDA_ERROR_INVALID_VALUE);
+    d.res.array.hArray = plain;
+    OK(cuSurfObjectCreate(&o, &d)); /* also without the flag for it */
+    OK(cuSurfObjectDestroy(o));
     IS(cuSurfObjectCreate(&o, &memory), CUDA_ERROR_INVALID_VALUE);
     d.res.array.hArray = a;
-    IS(cuSurfObjectCreate(NULL, &d), CUDA_ERROR_INVALID_VALUE);
-    IS(cuSurfObjectCreate(&o, NULL), CUDA_ERROR_INVALID_VALUE);
+    if (is_kiln) { /* NVIDIA's driver crashes */
+        IS(cuSurfObjectCreate(NULL, &d), CUDA_ERROR_INVALID_VALUE);
+        IS(cuSurfObjectCreate(&o, NULL), CUDA_ERROR_INVALID_VALUE);
+    }
     OK(cuSurfObjectCreate(&o, &d));
     OK(cuSurfObjectGetResourceDesc(&back, o));
     CHECK(back.res.array.hArray == a);
-    IS(cuTexObjectDestroy(o), CUDA_ERROR_INVALID_VALUE);
     OK(cuSurfObjectDestroy(o));
-    IS(cuSurfObjectDestroy(o), CUDA_ERROR_INVALID_VALUE);
+    OK(cuSurfObjectDestroy(o));
+    OK(cuSurfObjectDestroy(0));
     cuArrayDestroy(a);
     cuArrayDestroy(plain);
 }
@@ -448,7 +457,7 @@ static void fetches(CUdeviceptr p)
     OK(cuMemcpyDtoH_v2(out, to, sizeof out));
     for (int i = 0; i < 32; i++)
         right &= out[i][0] == texels[i] && out[i][1] == 0 && out[i][2] == 0 &&
-                 out[i][3] == 1;
+                 out[i][3] == 0;
     CHECK(right);
     right = 1;
     for (int i = 32; i < 40; i++) /* behind the texture */
