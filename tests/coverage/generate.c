@@ -273,6 +273,11 @@ static int one_kernel(struct one *o)
         note_failed(o, &err);
         return 0;
     }
+    if (texture_any(o->flat) &&
+        texture_operands(o->arena, o->flat, &o->flat, &err)) {
+        note_failed(o, &err);
+        return 0;
+    }
     if (body_digest(o->flat, &key))
         return 0;
     if (seen_find(&o->g->c->kernels, &key, &good))
