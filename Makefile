@@ -50,7 +50,7 @@ mutants: build
 	    --workers $(JOBS) --keep $(B)/mutants \
 	    $(if $(filter dev release,$(P)),--run $(B)/lib/libkiln-cpu.so) \
 	    tests/jit/corpus tests/api tests/tensor tests/golden/ptx \
-	    $(B)/fuzz/seeds/ptx $(B)/fuzz/seeds/ptx $(B)/fuzz/seeds/ptx
+	    $(B)/fuzz/seeds/ptx $(B)/fuzz/kept/ptx $(B)/fuzz/seeds/ptx
 
 # Every instruction against what an NVIDIA GPU answered: docs/fidelity.md.
 fidelity: deps build
