@@ -20,6 +20,7 @@ enum {
     CHUNK_NS = 2000,
     /* then another grid may have its turn */
     SLICE_NS = 2000000,
+    LOCAL_GUARD = 1 << 20,  /* inaccessible on either side of local memory */
     MXCSR_DEFAULT = 0x1f80, /* all masked, to nearest */
     MXCSR_FLUSH = 0x8040    /* FTZ and DAZ */
 };
@@ -297,7 +298,7 @@ static enum kiln_status prepare_local(struct slot *slot, uint32_t bytes,
                                       uint32_t threads, struct kiln_error *err)
 {
     const size_t stride = ((size_t)bytes + 15) & ~(size_t)15;
-    const size_t guard = round_page(1);
+    const size_t guard = LOCAL_GUARD;
     /* chunks of the last warp reach past its last thread */
     const size_t size =
         round_page(stride * ((threads + ABI_WARP - 1) & ~(ABI_WARP - 1u)));
@@ -381,7 +382,7 @@ void slot_free_memory(struct slot *slot)
     buffer_fini(&slot->fetched);
     buffer_fini(&slot->text);
     if (slot->local_map)
-        munmap(slot->local_map, slot->local_size + 2 * round_page(1));
+        munmap(slot->local_map, slot->local_size + 2 * (size_t)LOCAL_GUARD);
     slot->local_map = NULL;
     slot->local_size = 0;
     if (slot->window)
