@@ -291,7 +291,7 @@ static void find_object(struct lane_call *c, uint64_t *last)
     const uint64_t number = c->args->object[c->lane];
 
     c->block->lanes = (uint32_t)1 << c->lane; /* should it fault */
-    if (c->texture && number == *last) /* as a rule one for all lanes */
+    if (c->texture && number == *last)        /* as a rule one for all lanes */
         return;
     c->texture = exec_texture_find(number);
     *last = number;

@@ -8,7 +8,10 @@
 
 #include "cpu/texture/texture.h"
 
-enum { FRACTION = 256, COORDINATE = 1 << 21 };
+enum { FRACTION = 256 };
+
+/* Of a normalised coordinate, from 0 to 1. */
+#define STEPS 0x1p21
 
 /* Far enough outside for any size, and exact in a double. */
 #define FAR 0x1p40
@@ -49,8 +52,8 @@ static int64_t bring_in(enum texture_address how, int64_t i, int64_t n)
     }
 }
 
-/* In texels, from any coordinate. Normalised ones count in steps of
- * 1 / COORDINATE, downwards. */
+/* In texels, from any coordinate. Normalised ones count in steps,
+ * downwards. */
 static double in_texels(const struct texture_sampler *s,
                         enum texture_address how, uint32_t size, double v)
 {
@@ -62,7 +65,7 @@ static double in_texels(const struct texture_sampler *s,
         v -= (double)down(v);
     else if (how == TEXTURE_MIRROR)
         v -= 2 * (double)down(v / 2);
-    return bounded((double)down(v * COORDINATE) / COORDINATE * size);
+    return bounded((double)down(v * STEPS) / STEPS * size);
 }
 
 void texture_place(const struct texture_sampler *s, unsigned dim, uint32_t size,
@@ -82,12 +85,13 @@ void texture_place(const struct texture_sampler *s, unsigned dim, uint32_t size,
         out->at[1] = out->at[0];
         return;
     }
-    fixed = down((v - 0.5) * FRACTION + 0.5) + (int64_t)offset * FRACTION;
+    fixed =
+        down((v - 0.5) * (double)FRACTION + 0.5) + (int64_t)offset * FRACTION;
     /* Past a clamped edge both texels are the same, and one counts. */
     if (how != TEXTURE_CLAMP ||
         (fixed >= 0 && fixed <= ((int64_t)size - 1) * FRACTION))
         out->weight = (unsigned)((uint64_t)fixed % FRACTION);
-    fixed = down((double)fixed / FRACTION);
+    fixed = down((double)fixed / (double)FRACTION);
     out->at[0] = bring_in(how, fixed, size);
     out->at[1] = bring_in(how, fixed + 1, size);
 }
@@ -103,13 +107,12 @@ double texel_flushed(uint32_t bits)
     return texel_as_float(bits & 0x7f800000 ? bits : bits & 0x80000000);
 }
 
-/* From -1 to 1 over a face to 0 to 1, in steps of COORDINATE. */
+/* From -1 to 1 over a face to 0 to 1, in steps of STEPS. */
 static double in_face(double along, double major)
 {
-    const double half = COORDINATE / 2;
+    const double half = STEPS / 2;
 
-    return (half + (double)down(major > 0 ? along / major * half : 0)) /
-           COORDINATE;
+    return (half + (double)down(major > 0 ? along / major * half : 0)) / STEPS;
 }
 
 /* The face of the largest component: x, y, z, the positive one of each first;
