@@ -18,8 +18,9 @@ awk '!/^#/ && NF == 10 {
         executions[$3] += $4
         findings[$3] += $10
         clean[$3] = $10 ? 0 : clean[$3] + $4
-        # a run without a new edge goes on where the last one ended
-        if ($9 > 0) quiet[$3] = $5 - $9
+        # a run without a new edge goes on where the last one ended, but where
+        # the reader was changed in between
+        if ($9 > 0 || $8 != edges[$3]) quiet[$3] = $5 - $9
         else quiet[$3] += $5
         edges[$3] = $8
     }
