@@ -58,6 +58,12 @@ static void lower_chunk(struct emit *e, const struct graph_insn *insn,
     out[2] = e->l.carry;
 }
 
+static int defines(const struct graph_insn *insn)
+{
+    return insn->val[0] != GRAPH_NONE || insn->cc_def != GRAPH_NONE ||
+           (insn->ptx->dst_count > 1 && insn->val[1] != GRAPH_NONE);
+}
+
 static enum shape_kind least_regular(struct emit *e,
                                      const struct graph_insn *insn)
 {
@@ -83,6 +89,8 @@ static void elementwise(struct emit *e, const struct graph_insn *insn)
         emit_refuse(e, p, NULL);
         return;
     }
+    if (p->dst_count && !defines(insn)) /* setp.lt.u32 _, a, b */
+        return;
     for (unsigned c = 0; c < n && !e->status; c++) {
         LLVMValueRef made[3];
 

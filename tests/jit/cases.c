@@ -365,6 +365,12 @@ static const struct test_case {
      "setp.lt.u32 %p1, %r4, 4;\n"
      "@%p1 bra L;\nret;\n",
      first_is_loop, 0, 1},
+    {"comparisons whose results go nowhere",
+     "mov.u32 %r1, 3;\nsetp.lt.u32 _, %r1, %t;\n"
+     "setp.lt.and.u32 _|%p1, %t, 2000, %p1;\nmov.u32 %r2, 0;\n"
+     "setp.lt.u32 %p2|_, %t, 2000;\n"
+     "@%p2 mov.u32 %r2, 1;\n" STORE("%r2") "ret;\n",
+     constant_1, 0, 0},
     {"an empty kernel body", "bra END;\nEND:\n" STORE("1"), constant_1, 0, 0},
     {"bar.red.popc counts the block",
      "mad.lo.u32 %r1, %t, 7, %b;\nrem.u32 %r1, %r1, 5;\n"
