@@ -10,5 +10,10 @@
 /* Kernels of the module have no block of many more than `longest`
  * instructions afterwards. */
 void cut_blocks(LLVMModuleRef module, unsigned longest);
+/* What stands before `at` in its block becomes a block of its own, which all
+ * that led to the old one leads to. It is returned without an end, b behind
+ * its last instruction. */
+LLVMBasicBlockRef cut_before(LLVMBuilderRef b, LLVMBasicBlockRef block,
+                             LLVMValueRef at);
 
 #endif
