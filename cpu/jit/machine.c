@@ -16,6 +16,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "cpu/jit/cut.h"
+#include "cpu/jit/masked.h"
 #include "cpu/object/object.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -172,6 +173,15 @@ static void dump_ir(LLVMModuleRef module, const char *when)
     LLVMDisposeMessage(text);
 }
 
+/* AVX2 has masked loads and stores, no scatter, and gathers that are slower
+ * than loads one by one on much of what has it. */
+static struct masked_isa masked_of(const struct emit_target *t)
+{
+    return t->has_avx512   ? (struct masked_isa){8, 32}
+           : t->lanes == 8 ? (struct masked_isa){32, 0}
+                           : (struct masked_isa){0, 0};
+}
+
 static enum kiln_status optimise(struct machine *m, LLVMModuleRef module,
                                  enum effort effort, struct kiln_error *err)
 {
@@ -211,6 +221,7 @@ enum kiln_status machine_compile(struct machine *m, LLVMModuleRef module,
                                  size_t *size, struct kiln_error *err)
 {
     LLVMMemoryBufferRef made = NULL;
+    const struct masked_isa isa = masked_of(&m->target);
     enum kiln_status st;
     char *text = NULL;
 
@@ -228,6 +239,7 @@ enum kiln_status machine_compile(struct machine *m, LLVMModuleRef module,
     if (st)
         return st;
     cut_blocks(module, longest[effort]);
+    masked_lower(module, &isa, effort > EFFORT_FULL);
     if (dumps("ir"))
         dump_ir(module, "optimised");
     if (dumps("asm"))
