@@ -246,6 +246,9 @@ enum kiln_status kiln_file_load(struct kiln *kiln, const struct kiln_file *file,
     OPTIONS_READ(o, options);
     image_walk_target(kiln, &o, &target);
     stage_begin(&stage, &kiln->timeline, "walk");
+    for (size_t i = 0; i < kiln_file_note_count(file); i++)
+        buffer_printf(&l.report, "%s%s", i ? "; " : "",
+                      kiln_file_note(file, i));
     for (size_t i = from; i < to; i++) {
         now.status = one_container(&l, i, &target, out, &now);
         if (!now.status || !may_fall_back(now.status)) {
