@@ -9,7 +9,7 @@
  *     --workers N           processes at once
  *     --seconds N           stop after so long
  *     --keep FOLDER         where findings go, as NUMBER.ptx
- *     --run DRIVER          the CPU driver, by which one in four is run
+ *     --run DRIVER          the CPU driver, by which one in eight is run
  *     --cpu N               seconds of processor time that one may take
  *     --print N             print the mutant of that number and end
  *

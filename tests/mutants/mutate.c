@@ -6,7 +6,7 @@
 #include "mutants.h"
 
 /* Of one mutant; tries before a change is given up. */
-enum { MOST_CHANGES = 12, TRIES = 8, MOST_TEXT = 1 << 18 };
+enum { MOST_CHANGES = 12, TRIES = 8, MOST_TEXT = 1 << 18, SHORT = 2000 };
 
 /* Of code six, of flow three, of data two in eleven. */
 static change_fn *choose(struct rng *r)
@@ -79,14 +79,24 @@ static int is_taken(const struct buffer *text)
     return taken;
 }
 
-/* Each group as often as any other, each seed of a group too. */
+/* Each group as often as any other, each seed of a group too, but for long
+ * ones: what they take is in proportion to their length, at the least, and
+ * they say no more than short ones. */
 static const struct seed *choose_seed(const struct seeds *s, struct rng *r)
 {
-    const size_t g = rng_below(r, (uint32_t)s->group_count);
-    const size_t first = s->groups[g];
+    const struct seed *seed = NULL;
 
-    return &s->items[first +
-                     rng_below(r, (uint32_t)(s->groups[g + 1] - first))];
+    for (int i = 0; i < 8; i++) {
+        const size_t g = rng_below(r, (uint32_t)s->group_count);
+        const size_t first = s->groups[g];
+
+        seed = &s->items[first +
+                         rng_below(r, (uint32_t)(s->groups[g + 1] - first))];
+        if (rng_below(r, (uint32_t)seed->text.size) < SHORT &&
+            rng_below(r, (uint32_t)seed->text.size) < SHORT)
+            break;
+    }
+    return seed;
 }
 
 unsigned mutant_make(const struct seeds *seeds, uint64_t number,

@@ -5,9 +5,13 @@
  * loops without an end are errors of their context.
  */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "driver/cuda_abi.h"
 #include "driver/kiln_driver_info.h"
@@ -34,18 +38,18 @@ FUNCTIONS(DECLARE)
 
 enum { BUFFER = 1 << 16, PARAMS = 64, PARAM_BYTES = 8192 };
 
-static void *library;
 static CUcontext context;
 static CUdeviceptr buffer;
+static int found;
 
 /* The build that objects for it must name; NULL: no such driver. */
 const char *run_open(const char *driver)
 {
     static struct kiln_driver_info info = {.struct_size = sizeof info};
     int (*get_info)(struct kiln_driver_info *);
-    int found = 1;
+    void *library;
 
-    setenv("KILN_CPU_TIME_LIMIT", "0.2", 1);
+    setenv("KILN_CPU_TIME_LIMIT", "0.1", 1);
     setenv("KILN_CPU_THREADS", "1", 1);
     setenv("KILN_CACHE_DISABLE", "1", 1);
     setenv("KILN_LOG", "error", 1); /* a warning for each limit is too much */
@@ -54,31 +58,24 @@ const char *run_open(const char *driver)
         fprintf(stderr, "mutants: %s\n", dlerror());
         return NULL;
     }
+    found = 1;
 #define FIND(name, params)                                                     \
     found &= (*(void **)&(name) = dlsym(library, #name)) != NULL;
     FUNCTIONS(FIND)
 #undef FIND
     *(void **)&get_info = dlsym(library, KILN_DRIVER_INFO_NAME);
-    if (!found || !get_info || get_info(&info) || cuInit(0))
-        return NULL;
-    return info.build;
+    return found && get_info && !get_info(&info) ? info.build : NULL;
 }
 
 static CUresult start(void)
 {
-    CUresult r = context ? CUDA_SUCCESS : cuCtxCreate_v2(&context, 0, 0);
+    CUresult r = cuInit(0);
 
-    if (!r && !buffer)
+    if (!r)
+        r = cuCtxCreate_v2(&context, 0, 0);
+    if (!r)
         r = cuMemAlloc_v2(&buffer, BUFFER);
     return r ? r : cuMemsetD8_v2(buffer, 1, BUFFER);
-}
-
-/* After a fault nothing else works in the context. */
-static void stop(void)
-{
-    cuCtxDestroy_v2(context);
-    context = NULL;
-    buffer = 0;
 }
 
 /* Pointers to the buffer where there is room for one, else a small number. */
@@ -126,7 +123,8 @@ static int is_clean(CUresult r)
     }
 }
 
-enum run_outcome run_object(const void *object, char *why, size_t why_size)
+/* In the child. */
+static enum run_outcome run(const void *object)
 {
     CUmodule module = NULL;
     CUfunction functions[4] = {NULL};
@@ -138,7 +136,7 @@ enum run_outcome run_object(const void *object, char *why, size_t why_size)
     if (!r)
         r = cuModuleEnumerateFunctions(functions, 4, module);
     if (r) {
-        snprintf(why, why_size, "the driver says %d of the object", (int)r);
+        fprintf(stderr, "mutants: the driver says %d of an object\n", (int)r);
         return RAN_BADLY;
     }
     for (int i = 0; i < 4 && functions[i] && outcome == RAN; i++) {
@@ -146,7 +144,7 @@ enum run_outcome run_object(const void *object, char *why, size_t why_size)
         if (!r)
             r = cuCtxSynchronize();
         if (!is_clean(r)) {
-            snprintf(why, why_size, "a launch ends with %d", (int)r);
+            fprintf(stderr, "mutants: a launch ends with %d\n", (int)r);
             outcome = RAN_BADLY;
         } else if (r == CUDA_ERROR_LAUNCH_TIMEOUT) {
             outcome = RAN_LONG;
@@ -154,9 +152,35 @@ enum run_outcome run_object(const void *object, char *why, size_t why_size)
             outcome = FAULTED;
         }
     }
-    if (outcome == RAN)
-        cuModuleUnload(module);
-    else
-        stop();
+    r = cuCtxDestroy_v2(context);
     return outcome;
+}
+
+/* A kernel may write wherever it can reach, so a process is run for each. */
+enum run_outcome run_object(const void *object, char *why, size_t why_size)
+{
+    enum { LONGEST_MS = 20000, STEP_MS = 5 };
+    const struct timespec step = {.tv_nsec = STEP_MS * 1000000};
+    const pid_t child = fork();
+    int status = 0, ms = 0;
+
+    if (child == 0)
+        _exit(run(object));
+    if (child < 0)
+        return NOT_RUN;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        nanosleep(&step, NULL);
+        ms += STEP_MS;
+        if (ms == LONGEST_MS)
+            kill(child, SIGKILL);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) < RAN_BADLY)
+        return (enum run_outcome)WEXITSTATUS(status);
+    if (ms >= LONGEST_MS)
+        snprintf(why, why_size, "its run does not end");
+    else if (WIFSIGNALED(status))
+        snprintf(why, why_size, "its run ends by signal %d", WTERMSIG(status));
+    else
+        snprintf(why, why_size, "the driver fails");
+    return RAN_BADLY;
 }

@@ -37,7 +37,7 @@ enum {
     MOST_MEMORY_MB = 3072,
     LOOKS_A_SECOND = 10,
     MUTANTS_EACH = 2000, /* of one worker; then another goes on */
-    RUN_EACH = 4         /* one of so many is run */
+    RUN_EACH = 8         /* one of so many is run */
 };
 const char *const isa_names[3] = {"avx512", "avx2", "sse4.2"};
 
