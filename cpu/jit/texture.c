@@ -144,11 +144,23 @@ static int put_object(struct emit *e, struct access *a)
     return 0;
 }
 
-/* The first `count` elements of operand k: rows of in[]. */
+static int is_value(const struct ptx_operand *o)
+{
+    return o->kind == PTX_OPERAND_REG || o->kind == PTX_OPERAND_INT ||
+           o->kind == PTX_OPERAND_FLOAT || o->kind == PTX_OPERAND_SREG;
+}
+
+/* The first `count` elements of operand k: rows of in[]. The parser takes any
+ * list between the brackets. */
 static int put_rows(struct emit *e, struct access *a, int k, unsigned count)
 {
-    if (elements(&a->p->operands[k]) < count) {
-        emit_refuse(e, a->p, "too few coordinates");
+    const struct ptx_operand *o = &a->p->operands[k];
+    int fits = k < a->p->operand_count && elements(o) >= count;
+
+    for (unsigned j = 0; fits && j < count; j++)
+        fits = is_value(o->kind == PTX_OPERAND_VECTOR ? &o->elems[j] : o);
+    if (!fits) {
+        emit_refuse(e, a->p, "coordinates do not fit its geometry");
         return -1;
     }
     for (unsigned j = 0; j < count; j++, a->rows++)
@@ -324,7 +336,7 @@ static void fetch(struct emit *e, struct access *a)
                         : ptx_has(p, PTX_MOD_B)                         ? 2
                         : p->op == PTX_OP_TLD4 && ptx_has(p, PTX_MOD_A) ? 3
                                                                         : 0;
-    if (!coordinates) {
+    if (!coordinates || elements(&p->operands[0]) > 4) {
         emit_refuse(e, p, NULL); /* of several samples */
         return;
     }

@@ -49,6 +49,16 @@ void run_refused(void)
            "%r2}];\n"
            "ret;\n",
            CUDA_ERROR_NOT_SUPPORTED, "line 22: tex.2dms.v4.s32.s32");
+    refuse("fewer coordinates than the texture has dimensions",
+           "mov.u32 %r1, 1;\n"
+           "tex.3d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5, %r1}];\n"
+           "ret;\n",
+           CUDA_ERROR_NOT_SUPPORTED, "coordinates do not fit its geometry");
+    refuse("more results than a texel has channels",
+           "mov.u32 %r1, 1;\n"
+           "tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4, %r1}, [%rd1, {%r5}];\n"
+           "ret;\n",
+           CUDA_ERROR_NOT_SUPPORTED, "line 22: tex.1d.v4.s32.s32");
     refuse("a sparse matrix",
            "{ .reg .f32 %f<5>; "
            "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
