@@ -93,6 +93,7 @@ static void read_environment(void)
     config.disable_jit = is_one("CUDA_DISABLE_PTX_JIT");
     config.eager = loading && !strcmp(loading, "EAGER");
     config.cache_disabled = is_one("CUDA_CACHE_DISABLE");
+    config.checks = is_one("KILN_CPU_CHECK");
 }
 
 /* The model name of the first processor, without the empty words that some

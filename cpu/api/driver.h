@@ -22,6 +22,7 @@ struct driver_config {
     int force_ptx;           /* CUDA_FORCE_PTX_JIT */
     int disable_jit;         /* CUDA_DISABLE_PTX_JIT */
     int eager;               /* CUDA_MODULE_LOADING=EAGER */
+    int checks;              /* KILN_CPU_CHECK */
     int cache_disabled;      /* CUDA_CACHE_DISABLE */
     char name[128];          /* "Kiln CPU (...)" */
     CUuuid uuid;

@@ -124,6 +124,7 @@ static void make_key(struct cache_key *key, const char *ptx, size_t size,
     cache_key_text(key, "processor", c->name);
     cache_key_text(key, "features", object_host_features());
     cache_key_text(key, "KILN_CPU_ISA", isa ? isa : "");
+    cache_key_u64(key, "KILN_CPU_CHECK", (uint64_t)c->checks);
 }
 
 /* Compile; on success *object is a copy in our own heap. */
@@ -142,6 +143,7 @@ static enum kiln_status compile(const char *ptx, size_t size,
         .max_version = c->walk.ptx_major * 10u + c->walk.ptx_minor,
         .build = driver_build(),
         .lineinfo = (unsigned)o->lineinfo,
+        .checks = (unsigned)c->checks,
         .log_warned = log_level_warned(0),
     };
     struct jit_result result = {.struct_size = sizeof result};

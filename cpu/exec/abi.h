@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_VERSION = 8,
+    ABI_VERSION = 9,
     ABI_WARP = 32,
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
@@ -91,10 +91,14 @@ enum abi_fault {
     ABI_FAULT_STACK,    /* functions called too deep in each other: 719 */
     ABI_FAULT_TEXTURE,  /* detail is no texture or surface object */
     ABI_FAULT_BOUNDS,   /* a surface access with .trap outside it */
+    ABI_FAULT_READ,     /* found by check(): 700 */
+    ABI_FAULT_WRITE,
     ABI_FAULT_ALIGNMENT /* an address that is no multiple of the access's
                          * size: 716; with the size << ABI_FAULT_BITS */
 };
 #define ABI_FAULT_BITS 8
+/* What check() is told beside the size: the access writes. */
+#define ABI_CHECK_WRITE (UINT32_C(1) << 31)
 
 /* block->service(): arguments -> result. */
 enum abi_service {
@@ -215,6 +219,10 @@ struct abi_block {
     uint32_t lanes; /* at fault */
     uint32_t line;  /* of the PTX: of a fault, or of a call of a helper, which
                      * has no lines of its own */
+    /* With KILN_CPU_CHECK, before an access of the lanes, whose addresses are
+     * in a row of 32: does not return where one is wrong. */
+    void (*check)(struct abi_block *block, uint32_t warp, uint32_t lanes,
+                  const uint64_t *addresses, uint32_t what);
 };
 
 typedef void abi_kernel(struct abi_block *block, uint32_t first, uint32_t end);
@@ -251,6 +259,7 @@ ABI_AT(abi_block, clock, 120);
 ABI_AT(abi_block, texture, 128);
 ABI_AT(abi_block, lanes, 136);
 ABI_AT(abi_block, line, 140);
+ABI_AT(abi_block, check, 144);
 ABI_AT(abi_texture, in, 256);
 ABI_AT(abi_texture, data, 1280);
 ABI_AT(abi_texture, out, 1792);

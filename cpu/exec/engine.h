@@ -27,8 +27,9 @@
 
 enum {
     MAX_RUNNERS = 1024,
-    EXTRA_SLOTS = 4, /* for waiting threads when every slot is taken */
-    RESIDENT = 32,   /* blocks a runner that may be under way, parked */
+    EXTRA_SLOTS = 4,       /* for waiting threads when every slot is taken */
+    RESIDENT = 32,         /* blocks a runner that may be under way, parked */
+    LOCAL_GUARD = 1 << 20, /* inaccessible on either side of local memory */
     NAME_BYTES = 128
 };
 
@@ -356,6 +357,10 @@ struct tid_table *tid_get(const uint32_t block[3]);
 void tid_put(struct tid_table *table);
 const uint32_t *tid_column(const struct tid_table *table, int d);
 void tid_close(void);
+
+/* ---- check.c ---- */
+void check_access(struct abi_block *block, uint32_t warp, uint32_t lanes,
+                  const uint64_t *addresses, uint32_t what);
 
 /* ---- constant.c ---- */
 /* Where to write what lies at `to`: elsewhere if that is constant. */

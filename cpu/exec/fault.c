@@ -271,11 +271,12 @@ static const char *what_is_at(const struct slot *slot, uint64_t address,
         return text;
     }
     if (exec_memory_is_device(address)) {
-        /* the allocation that ends just before, if there is one */
-        for (uint64_t back = 1; back <= 2; back++)
-            if (exec_memory_find((address & ~(uint64_t)4095) - back * 4096 +
-                                     (back == 1 ? 4095 : 0),
-                                 &range)) {
+        /* the allocation that ends on this page or just before */
+        const uint64_t start = address & ~(uint64_t)4095;
+        const uint64_t ends[] = {start, start - 1, start - 2 * 4096};
+
+        for (int i = 0; i < 3; i++)
+            if (exec_memory_find(ends[i], &range)) {
                 snprintf(
                     text, size,
                     "%llu bytes past an allocation of %llu at 0x%llx",
@@ -335,6 +336,13 @@ static enum kiln_status call_text(const struct slot *slot, char *text,
                  (unsigned long long)f->address, f->kind >> ABI_FAULT_BITS,
                  what_is_at(slot, f->address, place, sizeof place));
         return KILN_E_ALIGNMENT;
+    case ABI_FAULT_READ:
+    case ABI_FAULT_WRITE:
+        snprintf(text, size, "%s 0x%llx: %s",
+                 f->kind == ABI_FAULT_WRITE ? "write to" : "read of",
+                 (unsigned long long)f->address,
+                 what_is_at(slot, f->address, place, sizeof place));
+        return KILN_E_ADDRESS;
     case ABI_FAULT_ADDRESS:
         snprintf(text, size, "access to 0x%llx: %s",
                  (unsigned long long)f->address,

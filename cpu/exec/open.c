@@ -86,6 +86,7 @@ static enum kiln_status open_slots(struct kiln_error *err)
         slot->block.fault = fault_call;
         slot->block.service = service_call;
         slot->block.texture = texture_call;
+        slot->block.check = check_access;
         slot->block.engine = slot;
     }
     return KILN_OK;

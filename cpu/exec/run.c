@@ -20,7 +20,6 @@ enum {
     CHUNK_NS = 2000,
     /* then another grid may have its turn */
     SLICE_NS = 2000000,
-    LOCAL_GUARD = 1 << 20,  /* inaccessible on either side of local memory */
     MXCSR_DEFAULT = 0x1f80, /* all masked, to nearest */
     MXCSR_FLUSH = 0x8040    /* FTZ and DAZ */
 };

@@ -11,11 +11,11 @@
 #include <limits.h>
 #include <string.h>
 
+#include "cpu/jit/access.h"
 #include "cpu/jit/residue.h"
 
 enum {
-    KEPT = 8,      /* tests of a value that are looked at */
-    ALL_LANES = 32 /* of a warp */
+    KEPT = 8 /* tests of a value that are looked at */
 };
 
 /* One that was tested, by value. */
@@ -198,16 +198,21 @@ static struct graph_tests *list_for(struct align *a, struct graph_insn *insn,
     return place == block ? &insn->tests : &a->g->blocks[place].last;
 }
 
-static int add_test(struct align *a, struct graph_insn *insn, int block, int k,
-                    uint32_t bytes, unsigned lanes)
+static int add_test(struct align *a, struct graph_insn *insn, int block,
+                    const struct access_at *at)
 {
+    const int k = at->k;
+    const uint32_t bytes = at->bytes;
     const struct ptx_operand *o = &insn->ptx->operands[k];
     struct residue r = residue_operand(&a->known, insn, k);
-    struct graph_test t = {
-        .of = insn->ptx, .k = k, .bytes = bytes, .lanes = lanes};
+    struct graph_test t = {.of = insn->ptx,
+                           .k = k,
+                           .space = at->space,
+                           .bytes = bytes,
+                           .lanes = at->lanes};
     int place;
 
-    if (bytes < 2 || k >= insn->ptx->operand_count)
+    if (bytes < 2)
         return 0;
     if (!r.known || (uint32_t)1 << r.bits < bytes) {
         if (o->kind != PTX_OPERAND_ADDR_REG)
@@ -222,72 +227,20 @@ static int add_test(struct align *a, struct graph_insn *insn, int block, int k,
     place = place_of_test(a, t.value, block);
     if (append(a, list_for(a, insn, &t, block, place), &t))
         return -1;
-    return t.value != GRAPH_NONE && lanes == ALL_LANES ? remember(a, &t, place)
-                                                       : 0;
+    return t.value != GRAPH_NONE && at->lanes == ACCESS_ALL
+               ? remember(a, &t, place)
+               : 0;
 }
 
-static int test_copy(struct align *a, struct graph_insn *insn, int block)
-{
-    const struct ptx_insn *p = insn->ptx;
-    const int is_bulk = ptx_has(p, PTX_MOD_BULK);
-    const uint32_t bytes = is_bulk ? 16
-                           : p->operand_count > 2
-                               ? (uint32_t)p->operands[2].ival
-                               : 0;
-    int bad;
-
-    if (!is_bulk && ptx_has(p, PTX_MOD_MBARRIER))
-        return add_test(a, insn, block, 0, 8, ALL_LANES);
-    if (p->operand_count < 3 || (bytes != 4 && bytes != 8 && bytes != 16))
-        return 0; /* a commit or a wait; or it is refused */
-    bad = add_test(a, insn, block, 0, bytes, ALL_LANES) ||
-          add_test(a, insn, block, 1, bytes, ALL_LANES);
-    if (!bad && is_bulk && ptx_has(p, PTX_MOD_COMPLETE_TX_BYTES))
-        bad = add_test(a, insn, block, 3, 8, ALL_LANES);
-    return bad;
-}
-
-static unsigned matrix_rows(const struct ptx_insn *p)
-{
-    return ptx_has(p, PTX_MOD_X4) ? 32 : ptx_has(p, PTX_MOD_X2) ? 16 : 8;
-}
-
-/* The sizes that the ISA asks for: of the access as a whole (PTX ISA 5.4,
- * 9.7.9, 9.7.13), 16 bytes for a row of a matrix and in bulk. */
 static int test_insn(struct align *a, struct graph_insn *insn, int block)
 {
-    const struct ptx_insn *p = insn->ptx;
-    const uint32_t bytes =
-        p->type_count ? ptx_type_bits(p->types[p->type_count - 1]) / 8 * p->vec
-                      : 0;
+    struct access_at list[ACCESSES];
+    const int n = access_list(insn, list);
+    int bad = 0;
 
-    if (insn->kind != GRAPH_INSN_PTX)
-        return 0;
-    switch (p->op) {
-    case PTX_OP_LD:
-    case PTX_OP_LDU:
-        return add_test(a, insn, block, 1, bytes, ALL_LANES);
-    case PTX_OP_ST:
-    case PTX_OP_ATOM:
-    case PTX_OP_RED:
-        if (add_test(a, insn, block, p->dst_count, bytes, ALL_LANES))
-            return -1;
-        return ptx_has(p, PTX_MOD_ASYNC)
-                   ? add_test(a, insn, block, 2, 8, ALL_LANES)
-                   : 0;
-    case PTX_OP_CP:
-        return test_copy(a, insn, block);
-    case PTX_OP_MBARRIER:
-        return ptx_has(p, PTX_MOD_PENDING_COUNT)
-                   ? 0
-                   : add_test(a, insn, block, p->dst_count, 8, ALL_LANES);
-    case PTX_OP_LDMATRIX:
-        return add_test(a, insn, block, 1, 16, matrix_rows(p));
-    case PTX_OP_STMATRIX:
-        return add_test(a, insn, block, 0, 16, matrix_rows(p));
-    default:
-        return 0;
-    }
+    for (int i = 0; i < n && !bad; i++)
+        bad = add_test(a, insn, block, &list[i]);
+    return bad;
 }
 
 enum kiln_status align_find(struct graph *g, const struct layout_kernel *layout,

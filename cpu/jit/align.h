@@ -16,6 +16,7 @@
 struct graph_test {
     const struct ptx_insn *of;
     int k;
+    enum ptx_space space;
     int value; /* GRAPH_NONE: it is known not to be */
     uint32_t add;
     uint32_t bytes; /* a power of two */
@@ -26,6 +27,8 @@ struct graph_test {
 enum kiln_status align_find(struct graph *g, const struct layout_kernel *layout,
                             struct kiln_error *err);
 
+/* With KILN_CPU_CHECK: have the engine look at the addresses. */
+void emit_checks(struct emit *e, const struct graph_insn *insn);
 /* The tests of one instruction, before what it does. */
 void emit_tests(struct emit *e, const struct graph_insn *insn);
 /* Those at the start or the end of the current block. */

@@ -60,15 +60,19 @@ static LLVMValueRef helper(struct emit *e, unsigned bytes, int is_part,
     return fn;
 }
 
+int async_is_part(const struct ptx_insn *p)
+{
+    return p->operand_count - 3 - ptx_has(p, PTX_MOD_L2_CACHE_HINT) > 0;
+}
+
 static int is_predicate(struct emit *e, const struct ptx_operand *o)
 {
     return o->kind == PTX_OPERAND_REG &&
            e->g->func->regs[o->reg].type == PTX_PRED;
 }
 
-/* Bytes of the source that each lane of chunk c takes. */
-static LLVMValueRef source_bytes(struct emit *e, const struct graph_insn *insn,
-                                 unsigned bytes, unsigned c)
+LLVMValueRef async_source_bytes(struct emit *e, const struct graph_insn *insn,
+                                unsigned bytes, unsigned c)
 {
     LLVMValueRef v, all = emit_splat(e, emit_const(e, 32, bytes));
 
@@ -83,26 +87,26 @@ static LLVMValueRef source_bytes(struct emit *e, const struct graph_insn *insn,
 static void copy(struct emit *e, const struct graph_insn *insn)
 {
     const struct ptx_insn *p = insn->ptx;
-    int left = p->operand_count - 3 - ptx_has(p, PTX_MOD_L2_CACHE_HINT);
+    const int left = async_is_part(p);
     unsigned bytes = (unsigned)p->operands[2].ival;
     struct emit_address to, from;
     LLVMTypeRef type;
     LLVMValueRef fn;
 
-    if (left < 0 || (bytes != 4 && bytes != 8 && bytes != 16)) {
+    if (p->operand_count < 3 || (bytes != 4 && bytes != 8 && bytes != 16)) {
         emit_refuse(e, p, NULL);
         return;
     }
     emit_address_in(e, insn, 0, PTX_SPACE_SHARED, &to);
     emit_address_in(e, insn, 1, PTX_SPACE_GLOBAL, &from);
-    fn = helper(e, bytes, left > 0, &type);
+    fn = helper(e, bytes, left, &type);
     emit_note_line(e);
     for (unsigned c = 0; c < e->chunks; c++) {
         LLVMValueRef args[] = {
             emit_address_vector(e, &to, c), emit_address_vector(e, &from, c),
-            e->mask[c], left > 0 ? source_bytes(e, insn, bytes, c) : NULL};
+            e->mask[c], left ? async_source_bytes(e, insn, bytes, c) : NULL};
 
-        LLVMBuildCall2(e->l.b, type, fn, args, left > 0 ? 4 : 3, "");
+        LLVMBuildCall2(e->l.b, type, fn, args, left ? 4 : 3, "");
     }
 }
 

@@ -11,6 +11,11 @@
 
 /* cp.async.bulk in all its forms (bulk.c). */
 void async_bulk(struct emit *e, const struct graph_insn *insn);
+/* Whether a cp.async that is not in bulk says how much of its source it takes;
+ * and how many bytes that is for each lane of chunk c. */
+int async_is_part(const struct ptx_insn *p);
+LLVMValueRef async_source_bytes(struct emit *e, const struct graph_insn *insn,
+                                unsigned bytes, unsigned c);
 /* st.async and red.async: what follows the access itself. */
 void async_complete(struct emit *e, const struct graph_insn *insn, int k,
                     unsigned bytes);

@@ -227,6 +227,7 @@ static enum kiln_status compile_kernels(struct job *j, struct kiln_error *err)
 {
     const struct unit_module module = {.ptx = j->ptx,
                                        .level = j->request->level,
+                                       .checks = j->request->checks != 0,
                                        .deadline = effort_deadline()};
     const struct unit_variant *made;
     enum kiln_status st = KILN_OK;

@@ -25,6 +25,7 @@ struct emit_target {
     const char *cpu;
     const char *features;
     struct lines *lines; /* to note where code comes from, or NULL */
+    int checks;          /* the engine is asked before each access */
 };
 
 /* A slot's place in the frame of a warp that waits at a barrier. */
@@ -93,6 +94,7 @@ struct emit {
     int claims;
     LLVMValueRef frame, dispatch;
     LLVMValueRef barrier_result;    /* fibers: an alloca */
+    LLVMValueRef addresses;         /* emit_check.c: an alloca */
     LLVMValueRef area;              /* matrix.h: an alloca, on first use */
     LLVMValueRef texture;           /* struct abi_texture, likewise */
     struct emit_wait *waits;        /* by block */

@@ -151,16 +151,6 @@ static LLVMValueRef first_address(struct emit *e, const struct emit_address *at,
     return LLVMBuildCall2(e->l.b, type, fn, given, e->chunks + 1, "");
 }
 
-/* The space that operand k is in. */
-static enum ptx_space space_of(const struct ptx_insn *p, int k)
-{
-    if (p->op != PTX_OP_CP || ptx_has(p, PTX_MOD_MBARRIER))
-        return k && ptx_has(p, PTX_MOD_ASYNC) ? PTX_SPACE_SHARED : p->space;
-    if (ptx_has(p, PTX_MOD_BULK))
-        return k == 0 ? p->space : k == 1 ? p->space2 : PTX_SPACE_SHARED;
-    return k ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED;
-}
-
 static LLVMBasicBlockRef branch_off(struct emit *e, LLVMValueRef bad)
 {
     LLVMBasicBlockRef off = emit_new_bb(e, "misaligned");
@@ -192,7 +182,7 @@ void emit_tests(struct emit *e, const struct graph_insn *insn)
         LLVMValueRef bits;
 
         /* All forms are made before control parts. */
-        emit_address_in(e, insn, t->k, space_of(insn->ptx, t->k), &at);
+        emit_address_in(e, insn, t->k, t->space, &at);
         test(e, t, &found);
         on = branch_off(e, found.bad);
         bits = emit_warp_bits(e, found.has_lanes ? found.lanes : e->mask);
@@ -207,7 +197,7 @@ static LLVMValueRef base_of(struct emit *e, const struct graph_test *t,
 {
     if (LLVMTypeOf(v) != e->i64)
         v = LLVMBuildSExt(e->l.b, v, e->i64, "");
-    if (space_of(t->of, t->k) == PTX_SPACE_SHARED)
+    if (t->space == PTX_SPACE_SHARED)
         v = LLVMBuildAdd(e->l.b, v,
                          LLVMBuildPtrToInt(e->l.b, e->shared, e->i64, ""), "");
     return LLVMBuildAdd(e->l.b, v, emit_const(e, 64, t->add), "");

@@ -283,6 +283,7 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
         return;
     }
     emit_tests(e, insn);
+    emit_checks(e, insn);
     switch (insn->ptx->op) {
     case PTX_OP_MOV:
         emit_mov(e, insn);

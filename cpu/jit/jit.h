@@ -25,7 +25,8 @@ struct jit_request {
     unsigned max_version; /* newest PTX to accept, 90; 0: any known */
     const char *build;    /* driver build identity, for the object */
     unsigned lineinfo;
-    int log_warned; /* a KILN_LOG that is no level was told of */
+    unsigned checks; /* ask the engine before each access */
+    int log_warned;  /* a KILN_LOG that is no level was told of */
 };
 
 struct jit_result {

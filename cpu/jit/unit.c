@@ -59,6 +59,7 @@ void unit_compile(struct unit *u, const struct unit_module *module,
     machine_prepare(machine, llvm);
     lines_open(&lines, ctx, llvm);
     machine->target.lines = &lines;
+    machine->target.checks = module->checks;
     for (size_t i = 0; i < u->count && !st; i++) {
         struct unit_variant *v = &u->variants[i];
 

@@ -35,6 +35,7 @@ struct unit {
 struct unit_module {
     const struct ptx_module *ptx;
     unsigned level;
+    int checks;
     uint64_t deadline; /* see effort.h */
 };
 

@@ -263,7 +263,7 @@ static const char *hear(void)
 /* --- places --- */
 
 struct places {
-    CUdeviceptr good, freed, end, bank, unmapped;
+    CUdeviceptr good, freed, end, bank, unmapped, small;
 };
 
 static void make_places(CUmodule m, struct places *p)
@@ -274,6 +274,7 @@ static void make_places(CUmodule m, struct places *p)
     p->end = p->good + BYTES;
     OK(cuMemAlloc_v2(&p->freed, BYTES));
     OK(cuMemFree_v2(p->freed));
+    OK(cuMemAlloc_v2(&p->small, 100));
     OK(cuModuleGetGlobal_v2(&p->bank, NULL, m, "bank"));
     map = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap(map, BYTES);
@@ -292,12 +293,13 @@ enum place {
     KERNEL,
     BANK, /* constant: can be read */
     ODD,  /* not aligned */
+    NEAR, /* behind the end, but on its page */
     PLACES
 };
 static const char *const place_name[PLACES] = {
-    "nowhere",        "null",     "low",       "freed",
-    "behind the end", "before",   "unmapped",  "not canonical",
-    "kernel's",       "constant", "misaligned"};
+    "nowhere",        "null",     "low",        "freed",
+    "behind the end", "before",   "unmapped",   "not canonical",
+    "kernel's",       "constant", "misaligned", "near the end"};
 
 static CUdeviceptr place_of(const struct places *p, enum place place,
                             unsigned bytes)
@@ -323,6 +325,8 @@ static CUdeviceptr place_of(const struct places *p, enum place place,
         return p->bank;
     case ODD:
         return p->good + bytes / 2;
+    case NEAR:
+        return p->small + 112;
     default:
         return p->good;
     }
@@ -344,12 +348,15 @@ static CUdeviceptr shared_place(enum place place, unsigned bytes)
         return (uint32_t)1 << 31;
     case ODD:
         return bytes / 2;
+    case NEAR: /* static shared memory is a whole number of pages */
     default:
         return 0;
     }
 }
 
 /* --- one fault --- */
+
+static int checks; /* KILN_CPU_CHECK */
 
 static void check_words(const char *what, const char *name, unsigned line,
                         enum who who, int is_misaligned)
@@ -364,7 +371,7 @@ static void check_words(const char *what, const char *name, unsigned line,
                "%s, %s: wanted \"%s...\" and \"%s\" in: %s", name, what, kernel,
                place, heard);
     snprintf(place, sizeof place, "thread (%d,0,0)", THREAD);
-    if (is_misaligned && who == LANE)
+    if ((is_misaligned || checks) && who == LANE)
         CHECK_SAYS(strstr(heard, place) != NULL, "%s, %s: wanted %s in: %s",
                    name, what, place, heard);
 }
@@ -373,7 +380,9 @@ static void once(const struct family *f, int is_shared, enum who who,
                  enum place place, unsigned line)
 {
     const int is_odd = place == ODD;
-    const int is_fine = place == NOWHERE || (place == BANK && f->does == READS);
+    const int is_fine =
+        place == NOWHERE || (place == BANK && f->does == READS) ||
+        (place == NEAR && (!checks || is_shared || strstr(f->name, "wmma")));
     const CUresult wanted = is_fine  ? CUDA_SUCCESS
                             : is_odd ? CUDA_ERROR_MISALIGNED_ADDRESS
                                      : CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -420,10 +429,11 @@ static void all_of(const struct family *list, size_t count, int is_shared,
             for (int place = 0; place < PLACES; place++) {
                 /* the places that matter for all, the others for some */
                 if (who != LANE && place != NOWHERE && place != END &&
-                    place != ODD)
+                    place != ODD && place != NEAR)
                     continue;
-                if (is_shared && (place == NIL || place == LOW ||
-                                  place == NOT_CANONICAL || place == BANK))
+                if (is_shared &&
+                    (place == NIL || place == LOW || place == NOT_CANONICAL ||
+                     place == BANK || place == NEAR))
                     continue;
                 if (!lines[i][who])
                     continue;
@@ -438,6 +448,7 @@ int main(void)
     CUcontext context;
     CUmodule m;
 
+    checks = getenv("KILN_CPU_CHECK") != NULL;
     setenv("KILN_LOG", "info", 1);
     context = test_start();
     if (!is_kiln) {
