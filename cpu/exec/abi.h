@@ -84,7 +84,7 @@ struct abi_frame {
 /* Why generated code gives up: block->fault(). */
 enum abi_fault {
     ABI_FAULT_TRAP = 1, /* trap: CUDA_ERROR_LAUNCH_FAILED (719) */
-    ABI_FAULT_ADDRESS,  /* an address no space has: 700 */
+    ABI_FAULT_ADDRESS,  /* free of what malloc has not given: 700 */
     ABI_FAULT_ASSERT,   /* 710 */
     ABI_FAULT_SYNC,     /* warp operation that this engine cannot run: 719
                          * with a log line */

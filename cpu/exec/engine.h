@@ -168,7 +168,7 @@ struct slot {
     /* read by the signal handler on this thread */
     volatile int in_kernel;
     volatile uint32_t current; /* the running fiber */
-    uintptr_t service_ip;      /* the kernel's call being served, or 0 */
+    int serving; /* a call of the kernel, of which block.lanes and .line tell */
     struct fault fault;
     /* barriers: one bit a warp */
     uint32_t ready, live, busy, pending;

@@ -344,9 +344,8 @@ static enum kiln_status call_text(const struct slot *slot, char *text,
                  what_is_at(slot, f->address, place, sizeof place));
         return KILN_E_ADDRESS;
     case ABI_FAULT_ADDRESS:
-        snprintf(text, size, "access to 0x%llx: %s",
-                 (unsigned long long)f->address,
-                 what_is_at(slot, f->address, place, sizeof place));
+        snprintf(text, size, "free of 0x%llx, which malloc has not given",
+                 (unsigned long long)f->address);
         return KILN_E_ADDRESS;
     case ABI_FAULT_ASSERT:
         snprintf(text, size, "assertion failed");
@@ -383,7 +382,8 @@ static void thread_text(const struct slot *slot, char *text, size_t size)
 {
     const struct fault *f = &slot->fault;
     const struct abi_launch *l = slot->block.launch;
-    const uint32_t lanes = f->source == FAULT_CALL ? slot->block.lanes : 0;
+    const uint32_t lanes =
+        f->source == FAULT_CALL || slot->serving ? slot->block.lanes : 0;
     uint32_t first = f->warp * ABI_WARP;
     uint32_t last = first + ABI_WARP - 1;
 
@@ -405,12 +405,10 @@ static void line_text(const struct slot *slot, char *text, size_t size)
     unsigned line = 0;
 
     text[0] = 0;
-    if (slot->fault.source == FAULT_CALL && !slot->service_ip)
+    if (slot->fault.source == FAULT_CALL || slot->serving)
         line = slot->block.line;
     if (code && !line && slot->fault.source != FAULT_DEADLOCK)
         line = object_line(code, slot->fault.ip);
-    if (code && !line && slot->service_ip)
-        line = object_line(code, slot->service_ip);
     if (!line && slot->fault.source == FAULT_SIGNAL) /* in a helper */
         line = slot->block.line;
     if (line)

@@ -163,7 +163,6 @@ static void report(struct slot *slot)
 
     if (slot->fault.source != FAULT_STOPPED) {
         fault_report(slot, &why);
-        slot->service_ip = 0;
         engine_lock();
         slot->leaving = 1;
         context_fail(context, &why);
@@ -171,6 +170,7 @@ static void report(struct slot *slot)
         pool_break_off(context, slot);
     }
     slot_abandon(slot);
+    slot->serving = 0;
     slot->fault.source = FAULT_NONE;
 }
 

@@ -95,6 +95,7 @@ static void print(struct slot *slot, uint32_t mask, uint64_t *args)
     for (; mask; mask &= mask - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(mask);
 
+        slot->block.lanes = (uint32_t)1 << lane; /* should it fault */
         args[lane] =
             (uint32_t)format_text(slot, args[lane], args[ABI_WARP + lane]);
     }
@@ -112,7 +113,7 @@ void service_call(struct abi_block *block, uint32_t warp, uint32_t kind,
 
     if (!mask)
         return;
-    slot->service_ip = (uintptr_t)__builtin_return_address(0) - 1;
+    slot->serving = 1;
     leave_kernel(slot);
     switch (kind) {
     case ABI_SERVICE_PRINTF:
@@ -143,6 +144,6 @@ void service_call(struct abi_block *block, uint32_t warp, uint32_t kind,
         block->lanes = mask;
         fault_call(block, warp, ABI_FAULT_TRAP, 0);
     }
-    slot->service_ip = 0;
+    slot->serving = 0;
     enter_kernel(slot);
 }

@@ -330,7 +330,7 @@ void texture_call(struct abi_block *block, uint32_t warp, uint32_t what,
     const uint32_t mxcsr = _mm_getcsr();
     uint64_t last = 0;
 
-    slot->service_ip = (uintptr_t)__builtin_return_address(0) - 1;
+    slot->serving = 1;
     /* a texture unit does not flush what the kernel's arithmetic does */
     _mm_setcsr(MXCSR_PLAIN);
     memcpy(&c.what, &what, sizeof what);
@@ -340,5 +340,5 @@ void texture_call(struct abi_block *block, uint32_t warp, uint32_t what,
         run_lane(&c);
     }
     _mm_setcsr(mxcsr);
-    slot->service_ip = 0;
+    slot->serving = 0;
 }

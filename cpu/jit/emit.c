@@ -58,11 +58,16 @@ void emit_keep_order(struct emit *e)
                    NULL, 0, "");
 }
 
+void emit_tell_line(struct emit *e)
+{
+    emit_set_field(e, offsetof(struct abi_block, line),
+                   emit_const(e, 32, e->line));
+}
+
 void emit_note_line(struct emit *e)
 {
     if (e->scope) /* else the kernel's own code has none either */
-        emit_set_field(e, offsetof(struct abi_block, line),
-                       emit_const(e, 32, e->line));
+        emit_tell_line(e);
 }
 
 LLVMValueRef emit_call_engine(struct emit *e, unsigned offset,

@@ -255,6 +255,8 @@ void emit_set_field(struct emit *e, unsigned offset, LLVMValueRef v);
 void emit_keep_order(struct emit *e);
 /* What is called next has no lines: say which one it is called for. */
 void emit_note_line(struct emit *e);
+/* The same for the engine, which is always told. */
+void emit_tell_line(struct emit *e);
 /* Leave the kernel for good; lanes: a bit each. enum abi_fault and what it
  * says of the other two. */
 void emit_fault(struct emit *e, uint32_t kind, LLVMValueRef lanes,

@@ -72,6 +72,7 @@ void emit_call(struct emit *e, const struct graph_insn *insn)
     base = LLVMBuildAlloca(e->top, type, "");
     LLVMSetAlignment(base, 64);
     store_arguments(e, insn, s, base);
+    emit_tell_line(e); /* LLVM makes one of what several calls have in common */
     emit_call_engine(
         e, 96, LLVMVoidTypeInContext(e->l.ctx),
         (LLVMValueRef[]){e->block, e->warp, emit_const(e, 32, s->kind),

@@ -72,8 +72,7 @@ void emit_checks(struct emit *e, const struct graph_insn *insn)
         if (list[i].writes)
             what |= ABI_CHECK_WRITE;
         emit_address_in(e, insn, list[i].k, list[i].space, &at);
-        emit_set_field(e, offsetof(struct abi_block, line),
-                       emit_const(e, 32, e->line));
+        emit_tell_line(e);
         emit_call_engine(
             e, offsetof(struct abi_block, check),
             LLVMVoidTypeInContext(e->l.ctx),

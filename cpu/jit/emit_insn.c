@@ -243,8 +243,7 @@ static void barrier_result(struct emit *e, const struct graph_insn *insn)
 void emit_fault(struct emit *e, uint32_t kind, LLVMValueRef lanes,
                 LLVMValueRef detail)
 {
-    emit_set_field(e, offsetof(struct abi_block, line),
-                   emit_const(e, 32, e->line));
+    emit_tell_line(e);
     emit_set_field(e, offsetof(struct abi_block, lanes), lanes);
     emit_call_engine(
         e, 64, LLVMVoidTypeInContext(e->l.ctx),

@@ -317,6 +317,7 @@ static void call(struct emit *e, const struct access *a)
     uint32_t what;
 
     memcpy(&what, &a->what, sizeof what);
+    emit_tell_line(e);
     emit_call_engine(
         e, offsetof(struct abi_block, texture), LLVMVoidTypeInContext(e->l.ctx),
         (LLVMValueRef[]){e->block, e->warp, emit_const(e, 32, what),

@@ -76,6 +76,40 @@ static const char ptx[] =
     "    st.global.u32 [%x], %r;\n"
     "    ret;\n"
     "}\n"
+    /* how: 0 free what was never given, 1 free twice, 2 write behind the
+     * heap, 3 read what vprintf is given for a text */
+    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+    ".extern .func free(.param .b64 p);\n"
+    ".visible .entry heap(.param .u64 p, .param .u32 how)\n"
+    "{\n"
+    "    .reg .pred %p;\n"
+    "    .reg .b32 %h;\n"
+    "    .reg .b64 %x;\n"
+    "    .param .b64 n, q, a;\n"
+    "    .param .b32 r;\n"
+    "    ld.param.u32 %h, [how];\n"
+    "    st.param.b64 [n], 100;\n"
+    "    call (q), malloc, (n);\n"
+    "    ld.param.b64 %x, [q];\n"
+    "    st.b32 [%x+96], %h;\n"
+    "    setp.eq.u32 %p, %h, 2;\n"
+    "@%p bra W;\n"
+    "    setp.eq.u32 %p, %h, 3;\n"
+    "@%p bra P;\n"
+    "    setp.eq.u32 %p, %h, 0;\n"
+    "@%p add.u64 %x, %x, 32;\n"
+    "    st.param.b64 [n], %x;\n"
+    "    call free, (n);\n"
+    "    st.param.b64 [n], %x;\n"
+    "    call free, (n);\n"
+    "    ret;\n"
+    "W:  st.b32 [%x+268435456], %h;\n"
+    "    ret;\n"
+    "P:  st.param.b64 [n], 64;\n"
+    "    st.param.b64 [a], 0;\n"
+    "    call (r), vprintf, (n, a);\n"
+    "    ret;\n"
+    "}\n"
     /* --- without an end --- */
     ".visible .entry calls(.param .u64 p)\n"
     "{\n"
@@ -292,6 +326,73 @@ static void destroyed(void)
     OK(cuCtxDestroy_v2(good));
 }
 
+/* --- other memory --- */
+
+static const char said[] = "fault_ends.log";
+
+/* What the driver says of the last fault. */
+static void check_said(const char *words)
+{
+    char text[4096];
+    FILE *f = fopen(said, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+
+    text[n] = 0;
+    if (f)
+        fclose(f);
+    CHECK_SAYS(strstr(text, words) != NULL, "\"%s\" in: %s", words, text);
+}
+
+static void heap(void)
+{
+    static const struct {
+        const char *line, *said;
+    } cases[] = {{"call free, (n)", "thread (0,0,0), PTX line"},
+                 {"call free, (n)", "free of 0x"},
+                 {"W:", "not allocated"},
+                 {"vprintf, (n", "thread (0,0,0), PTX line"}};
+
+    for (unsigned how = 0; how < 4; how++) {
+        CUcontext context = context_new();
+        const char *at = strstr(ptx, cases[how].line);
+        char words[40];
+        int line = 1;
+
+        /* the second free */
+        if (how == 1)
+            at = strstr(at + 1, cases[how].line);
+        for (const char *c = ptx; c < at; c++)
+            line += *c == '\n';
+        snprintf(words, sizeof words, "PTX line %d:", line);
+        CHECK(freopen(said, "w", stderr) != NULL);
+        launch("heap", NULL, 2, 40, 0, how);
+        IS(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+        fflush(stderr);
+        check_said(words);
+        check_said(cases[how].said);
+        OK(cuCtxDestroy_v2(context));
+    }
+    unlink(said);
+    works();
+}
+
+/* Host memory that was not registered, where the device says that it can. */
+static void host_memory(void)
+{
+    CUcontext context = context_new();
+    unsigned *p = calloc(1024, sizeof *p);
+    int can = 0;
+
+    OK(cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS,
+                            0));
+    CHECK(can == 1);
+    launch("add", NULL, 10, 64, (CUdeviceptr)(uintptr_t)p, 0);
+    OK(cuCtxSynchronize());
+    CHECK(p && *p == 640);
+    free(p);
+    OK(cuCtxDestroy_v2(context));
+}
+
 /* --- the stack --- */
 
 static void deep(size_t limit, unsigned n, CUresult wanted)
@@ -313,19 +414,6 @@ static void deep(size_t limit, unsigned n, CUresult wanted)
     OK(cuCtxDestroy_v2(context));
 }
 
-/* What the driver says of the last fault. */
-static void check_said(const char *words)
-{
-    char text[4096];
-    FILE *f = fopen("fault_ends.log", "r");
-    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-
-    text[n] = 0;
-    if (f)
-        fclose(f);
-    CHECK_SAYS(strstr(text, words) != NULL, "\"%s\" in: %s", words, text);
-}
-
 static void stack(void)
 {
     deep(0, 100, CUDA_SUCCESS);
@@ -334,12 +422,12 @@ static void stack(void)
     deep(200 << 10, 3000, CUDA_SUCCESS);
     deep(200 << 10, 20000, CUDA_ERROR_LAUNCH_FAILED);
     deep(64, 100, CUDA_SUCCESS);
-    CHECK(freopen("fault_ends.log", "w", stderr) != NULL);
+    CHECK(freopen(said, "w", stderr) != NULL);
     deep(0, 1000000, CUDA_ERROR_LAUNCH_FAILED);
     fflush(stderr);
     check_said("kernel deep, block (0,0,0), thread (37,0,0), PTX line");
     check_said("stack overflow");
-    unlink("fault_ends.log");
+    unlink(said);
 }
 
 /* --- without an end --- */
@@ -388,6 +476,8 @@ int main(int argc, char **argv)
     others_wait();
     all_at_once();
     destroyed();
+    heap();
+    host_memory();
     stack();
     return test_end();
 }
