@@ -20,7 +20,7 @@
 
 #include "pack.h"
 
-enum { SEEDS = 3, MAX_SAMPLES = 192 };
+enum { SEEDS = 4, MAX_SAMPLES = 192 };
 
 /* How a run ended. */
 enum run_end {

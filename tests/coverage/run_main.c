@@ -14,7 +14,7 @@ static const char help[] =
     "usage: run_kernels [option...] PACK\n"
     "\n"
     "Launches the kernels that ptx_coverage --pack has chosen, each with "
-    "three\n"
+    "four\n"
     "inputs, on the driver that KILN_TEST_DRIVER names.\n"
     "\n"
     "  --answers FILE  compare with what another device answered\n"
