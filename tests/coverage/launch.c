@@ -146,6 +146,10 @@ static CUresult load(const struct packed_kernel *k, CUmodule *module,
     result = cuModuleLoadDataEx(module, k->text, 2, options, values);
     if (!result)
         result = cuModuleGetFunction(f, *module, k->name);
+    if (!result && k->plan.shared)
+        result = cuFuncSetAttribute(
+            *f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            (int)k->plan.shared);
     log[strcspn(log, "\n")] = 0;
     snprintf(run->why, sizeof run->why, "%.110s", log);
     return result;

@@ -313,21 +313,35 @@ static void set_shape(struct plan *plan, const struct ptx_func *f)
         plan->block[i] = plan->exact ? f->reqntid[i] : f->maxntid[i];
 }
 
-/* Shared memory without a size in the text gets one at the launch. */
+/* Shared memory without a size in the text gets one at the launch: what every
+ * device gives a block that asks, less the rest and some padding. */
 static void set_shared(struct plan *plan, const struct ptx_func *f)
 {
-    enum { BYTES = 16384 };
+    enum { MOST = 96 << 10, PADDING = 1 << 10, MAX_VARS = 64 };
+    const struct ptx_var *seen[MAX_VARS];
+    size_t count = 0;
+    uint64_t fixed = PADDING;
+    int dynamic = 0;
 
     for (size_t i = 0; i < f->insn_count; i++)
         for (unsigned k = 0; k < f->insns[i].operand_count; k++) {
             const struct ptx_operand *o = &f->insns[i].operands[k];
+            size_t at = 0;
 
-            if ((o->kind == PTX_OPERAND_VAR ||
-                 o->kind == PTX_OPERAND_ADDR_VAR) &&
-                o->var && o->var->space == PTX_SPACE_SHARED &&
-                o->var->is_extern)
-                plan->shared = BYTES;
+            if ((o->kind != PTX_OPERAND_VAR &&
+                 o->kind != PTX_OPERAND_ADDR_VAR) ||
+                !o->var || o->var->space != PTX_SPACE_SHARED)
+                continue;
+            while (at < count && seen[at] != o->var)
+                at++;
+            if (at < count || count == MAX_VARS)
+                continue;
+            seen[count++] = o->var;
+            fixed += o->var->size;
+            dynamic |= o->var->is_extern;
         }
+    if (dynamic && fixed < MOST)
+        plan->shared = (uint32_t)(MOST - fixed) & ~255u;
 }
 
 int plan_make(struct plan *plan, const struct ptx_func *kernel,
