@@ -116,13 +116,18 @@ static void use_all(struct kinds *k, const struct ptx_func *f)
             continue;
         }
         counts[fill_of_type(p->types[0])]++;
+        if (two)
+            counts[fill_of_type(p->types[1])]++;
         for (unsigned o = 0; o < p->operand_count; o++)
             use(k, f, &p->operands[o], p->types[two && o >= p->dst_count]);
     }
     k->usual = FILL_NONE;
-    for (int i = FILL_F16; i <= FILL_F64; i++)
+    k->floats_used = 0;
+    for (int i = FILL_F16; i <= FILL_F64; i++) {
+        k->floats_used |= (uint32_t)(counts[i] != 0) << i;
         if (counts[i] && (!k->usual || counts[i] > counts[k->usual]))
             k->usual = (enum fill)i;
+    }
 }
 
 int kinds_find(struct kinds *k, const struct ptx_func *f, struct arena *arena)

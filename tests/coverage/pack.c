@@ -3,7 +3,7 @@
  * The file of kernels: "KILNRUN1", the size unpacked (8 bytes), one zstd
  * frame. Unpacked, little-endian: the number of kernels (4); for each its key
  * (8), file, name and text (each 4 bytes of length, then the bytes), and its
- * plan: eight numbers of 4 bytes, then the slots of 6 bytes.
+ * plan: nine numbers of 4 bytes, then the slots of 6 bytes.
  *
  * Kernels of one module share much text, so the window is large.
  */
@@ -48,6 +48,7 @@ static void put_kernel(FILE *f, const struct packed_kernel *k)
     put(f, p->exact, 4);
     put(f, p->shared, 4);
     put(f, p->usual, 4);
+    put(f, p->floats, 4);
     put(f, p->slot_count, 4);
     for (size_t i = 0; i < p->slot_count; i++) {
         const struct slot *s = &p->slots[i];
@@ -142,9 +143,9 @@ static void get_kernel(struct cursor *c, struct packed_kernel *k)
     p->exact = cursor_u32(c);
     p->shared = cursor_u32(c);
     p->usual = cursor_u32(c);
+    p->floats = cursor_u32(c);
     p->slot_count = cursor_u32(c);
-    if (p->slot_count > MAX_SLOTS || p->param_bytes > MAX_PARAM_BYTES ||
-        p->usual >= FILL_COUNT) {
+    if (p->slot_count > MAX_SLOTS || p->param_bytes > MAX_PARAM_BYTES) {
         c->bad = 1;
         p->slot_count = 0;
     }

@@ -40,13 +40,14 @@ struct plan {
     uint32_t block[3]; /* 0: as many threads as one likes */
     uint32_t exact;    /* block is what the kernel demands, else its most */
     uint32_t shared;   /* bytes of dynamic shared memory */
-    uint32_t usual;    /* enum fill: the floating-point type it computes in */
+    uint32_t usual;    /* enum fill: what data of no known type is taken for */
+    uint32_t floats;   /* types it computes in: 1 << FILL_F16 ... */
     uint32_t slot_count;
     struct slot slots[MAX_SLOTS];
 };
 
-/* `key` is a digest of the module's text, the kernel's name and the plan: it
- * names the question, whatever Kiln prints the kernel as. */
+/* `key` is a digest of the module's text, the kernel's name and the plan, but
+ * for `floats`: it names the question, whatever Kiln prints the kernel as. */
 struct packed_kernel {
     uint64_t key;
     char *file; /* the library */

@@ -370,6 +370,7 @@ int plan_make(struct plan *plan, const struct ptx_func *kernel,
     }
     set_pointers(p);
     plan->usual = p->kinds.usual;
+    plan->floats = p->kinds.floats_used;
     set_shape(plan, kernel);
     set_shared(plan, flat);
     return 0;

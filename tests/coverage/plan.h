@@ -19,7 +19,8 @@ struct kinds {
     uint32_t *up;    /* registers that hold the same */
     uint8_t *floats; /* of the first of them: FILL_F16 ... or FILL_NONE */
     uint8_t *ints;
-    enum fill usual; /* the kernel's most frequent floating-point type */
+    enum fill usual;      /* the kernel's most frequent floating-point type */
+    uint32_t floats_used; /* all of them: 1 << FILL_F16 ... */
 };
 int kinds_find(struct kinds *k, const struct ptx_func *f, struct arena *arena);
 /* What memory holds that `reg` was read from, `bits` at a time. */
