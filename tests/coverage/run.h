@@ -43,6 +43,7 @@ enum run_verdict {
     VERDICT_EQUAL, /* to the bit */
     VERDICT_CLOSE, /* within the tolerance of its type */
     VERDICT_DIFFERS,
+    VERDICT_OPEN,  /* differs, as it did when the answers were kept */
     VERDICT_OTHER, /* it did not end, or varied, on the other device */
     VERDICTS
 };
@@ -87,6 +88,7 @@ struct answer {
     uint64_t key;
     unsigned seed;
     enum run_end end;
+    int open; /* known to differ: compared, and not held against the device */
     uint64_t digest;
     uint32_t changed;
     uint32_t sample_count;

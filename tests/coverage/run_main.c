@@ -111,8 +111,9 @@ static enum run_end best_end(const struct run *runs)
 /* The worst of its comparisons, none if it has none. */
 static enum run_verdict worst_verdict(const struct run *runs)
 {
-    static const enum run_verdict rank[] = {VERDICT_DIFFERS, VERDICT_CLOSE,
-                                            VERDICT_EQUAL, VERDICT_OTHER};
+    static const enum run_verdict rank[] = {VERDICT_DIFFERS, VERDICT_OPEN,
+                                            VERDICT_CLOSE, VERDICT_EQUAL,
+                                            VERDICT_OTHER};
 
     for (size_t r = 0; r < sizeof rank / sizeof *rank; r++)
         for (int s = 0; s < SEEDS; s++)
@@ -137,8 +138,8 @@ static void print_head(int with_answers)
            "run", "varies", "same", "fault", "trap", "limit", "refused",
            "lost");
     if (with_answers)
-        printf(" | %7s %7s %7s %7s %7s", "equal", "close", "differs", "other",
-               "none");
+        printf(" | %7s %7s %7s %7s %7s %7s", "equal", "close", "differs",
+               "open", "other", "none");
     putchar('\n');
 }
 
@@ -152,8 +153,9 @@ static void print_counts(const char *name, const struct counts *c,
            e[RUN_TRAP], e[RUN_LIMIT], e[RUN_REFUSED] + e[RUN_LAUNCH],
            e[RUN_LOST] + e[RUN_NOT]);
     if (with_answers)
-        printf(" | %7u %7u %7u %7u %7u", v[VERDICT_EQUAL], v[VERDICT_CLOSE],
-               v[VERDICT_DIFFERS], v[VERDICT_OTHER], v[VERDICT_NONE]);
+        printf(" | %7u %7u %7u %7u %7u %7u", v[VERDICT_EQUAL], v[VERDICT_CLOSE],
+               v[VERDICT_DIFFERS], v[VERDICT_OPEN], v[VERDICT_OTHER],
+               v[VERDICT_NONE]);
     putchar('\n');
 }
 
@@ -176,8 +178,8 @@ static void report(const struct pack *p, const struct run *runs,
 
 static void list(const struct pack *p, const struct run *runs, int all)
 {
-    static const char *const verdicts[VERDICTS] = {"", "equal", "close",
-                                                   "differs", "other"};
+    static const char *const verdicts[VERDICTS] = {"",        "equal", "close",
+                                                   "differs", "open",  "other"};
 
     for (size_t i = 0; i < p->count * SEEDS; i++) {
         const struct packed_kernel *k = &p->items[i / SEEDS];
