@@ -208,10 +208,8 @@ enum kiln_status exec_texture_new(const struct texture *texture, void *tag,
                                   uint64_t *number, struct kiln_error *err);
 /* The tag of a live object, or NULL. */
 void *exec_texture_tag(uint64_t number);
-/* A kernel that uses it from here on faults. */
+/* Kernels that use it still get what it described, for some time. */
 void exec_texture_free(uint64_t number);
-/* NULL: no such object. */
-const struct texture *exec_texture_find(uint64_t number);
 
 /* ---- events ---- */
 

@@ -361,14 +361,12 @@ static enum kiln_status call_text(const struct slot *slot, char *text,
                  "stack overflow: functions call each other too deep");
         return KILN_E_LAUNCH;
     case ABI_FAULT_TEXTURE:
-        snprintf(text, size,
-                 "0x%llx is no texture or surface object of this kind",
+        snprintf(text, size, "0x%llx is no texture or surface object",
                  (unsigned long long)f->address);
         return KILN_E_ADDRESS;
     case ABI_FAULT_BOUNDS:
         snprintf(text, size,
-                 "surface access outside the surface, or not aligned to its "
-                 "size (x is byte %lld)",
+                 "surface access outside the surface (x is byte %lld)",
                  (long long)f->address);
         return KILN_E_ADDRESS;
     default:

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Texture and surface objects by their numbers, and the instructions that
- * name them. Objects lie in pieces that are never given back, so that a
- * kernel which uses a dead number reads a description that says so.
+ * name them. As on a GPU a description outlives its object: pieces of the
+ * table are never given back, and numbers are used again late, so that a
+ * kernel under way may still use what was destroyed meanwhile. Number 0 is an
+ * object of nothing.
  *
  * A call stays in the kernel: what it reads and writes faults as the kernel's
  * own accesses do.
@@ -13,7 +15,12 @@
 #include "base/alloc.h"
 #include "cpu/exec/engine.h"
 
-enum { PIECE = 1024, PIECES = 1024, MXCSR_PLAIN = 0x1f80 };
+enum {
+    PIECE = 1024,
+    PIECES = 1024,
+    RESTING = 4096, /* numbers that wait before they are used again */
+    MXCSR_PLAIN = 0x1f80
+};
 
 struct object {
     struct texture texture;
@@ -24,8 +31,11 @@ struct object {
 
 static _Atomic(struct object *) pieces[PIECES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t used = 1; /* 0 is no object */
-static uint32_t first_free;
+static uint32_t used = 1; /* numbers ever given, and 0 */
+static uint32_t first_free, last_free, free_count;
+
+static const struct texture nothing = {
+    .image = {.dims = 1, .size = {0, 0, 0}, .layers = 1}};
 
 static struct object *object_at(uint64_t number)
 {
@@ -37,22 +47,24 @@ static struct object *object_at(uint64_t number)
     return piece ? &piece[number % PIECE] : NULL;
 }
 
-const struct texture *exec_texture_find(uint64_t number)
+/* NULL: there was never such an object. */
+static const struct texture *described(uint64_t number)
 {
-    struct object *o = object_at(number);
+    const struct object *o = object_at(number);
 
-    return o && atomic_load_explicit(&o->live, memory_order_acquire)
-               ? &o->texture
-               : NULL;
+    if (!number)
+        return &nothing;
+    return o && o->tag ? &o->texture : NULL;
 }
 
 static uint32_t take_number(void)
 {
-    uint32_t number = first_free;
+    const uint32_t number = first_free;
     struct object *piece;
 
-    if (number) {
+    if (number && (free_count > RESTING || used == PIECE * PIECES)) {
         first_free = object_at(number)->next;
+        free_count--;
         return number;
     }
     if (used == PIECE * PIECES)
@@ -101,8 +113,12 @@ void exec_texture_free(uint64_t number)
     if (!o || !atomic_exchange(&o->live, 0))
         return;
     pthread_mutex_lock(&lock);
-    o->next = first_free;
-    first_free = (uint32_t)number;
+    o->next = 0;
+    if (free_count++)
+        object_at(last_free)->next = (uint32_t)number;
+    else
+        first_free = (uint32_t)number;
+    last_free = (uint32_t)number;
     pthread_mutex_unlock(&lock);
 }
 
@@ -166,19 +182,27 @@ static void fetch(const struct lane_call *c)
     c->args->out[TEXTURE_CHANNELS][c->lane] = 1;
 }
 
+/* Layers count as the dimension that is missing, as on an H200; faces only
+ * where a surface is asked. */
 static uint32_t query(const struct lane_call *c)
 {
     const struct texture_image *i = &c->texture->image;
+    const int faces = c->what.op == ABI_TEXTURE_SUQ;
+    const uint32_t layers = i->is_cube && !faces ? i->layers / 6 : i->layers;
 
     switch (c->what.what) {
     case ABI_TEXTURE_WIDTH:
         return i->size[0];
     case ABI_TEXTURE_HEIGHT:
-        return i->dims > 1 ? i->size[1] : 0;
+        if (i->dims > 1)
+            return i->size[1];
+        return i->is_layered ? layers : i->is_array && !faces;
     case ABI_TEXTURE_DEPTH:
-        return i->dims > 2 ? i->size[2] : 0;
+        if (i->dims != 2)
+            return i->dims == 3 ? i->size[2] : 0;
+        return i->is_layered || (i->is_cube && faces) ? layers : 0;
     case ABI_TEXTURE_LAYERS:
-        return i->is_cube ? i->layers / 6 : i->is_layered ? i->layers : 0;
+        return i->is_layered ? layers : 0;
     default: /* levels, samples */
         return 1;
     }
@@ -193,6 +217,8 @@ static unsigned char *surface_place(const struct lane_call *c, unsigned bytes)
     unsigned char *p;
     int traps;
 
+    if (!i->data)
+        return NULL;
     for (unsigned d = 0; d < dims; d++)
         at[d] = (int32_t)c->args->in[first + d][c->lane];
     if (first) /* unsigned: -1 is past the last */
@@ -201,8 +227,12 @@ static unsigned char *surface_place(const struct lane_call *c, unsigned bytes)
         at[0] *= i->format.bytes;
     p = texture_surface_at(i, at, bytes, (enum texture_bounds)c->what.bounds,
                            &traps);
-    if (traps || (p && (uintptr_t)p % bytes))
+    if (traps)
         fault_call(c->block, c->warp, ABI_FAULT_BOUNDS, (uint64_t)at[0]);
+    if (p && (uintptr_t)p % bytes)
+        fault_call(c->block, c->warp,
+                   ABI_FAULT_ALIGNMENT | (uint32_t)bytes << ABI_FAULT_BITS,
+                   (uint64_t)(uintptr_t)p);
     return p;
 }
 
@@ -281,11 +311,6 @@ static void surface_reduce(const struct lane_call *c)
     }
 }
 
-static int needs_surface(unsigned op)
-{
-    return op >= ABI_TEXTURE_SULD;
-}
-
 static void find_object(struct lane_call *c, uint64_t *last)
 {
     const uint64_t number = c->args->object[c->lane];
@@ -293,9 +318,9 @@ static void find_object(struct lane_call *c, uint64_t *last)
     c->block->lanes = (uint32_t)1 << c->lane; /* should it fault */
     if (c->texture && number == *last)        /* as a rule one for all lanes */
         return;
-    c->texture = exec_texture_find(number);
+    c->texture = described(number);
     *last = number;
-    if (!c->texture || c->texture->is_surface != needs_surface(c->what.op))
+    if (!c->texture)
         fault_call(c->block, c->warp, ABI_FAULT_TEXTURE, number);
 }
 

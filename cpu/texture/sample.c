@@ -27,12 +27,6 @@ static void load(const struct texture *t, const struct spot *spot, int64_t x,
                   raw);
 }
 
-static int blends(const struct texture *t)
-{
-    return t->sampler.is_linear &&
-           texel_is_float(&t->image.format, &t->sampler);
-}
-
 /* A number past the last layer is the last, one below 0 as well. */
 static uint32_t layer_of(uint32_t layers, int64_t layer)
 {
@@ -82,7 +76,8 @@ static void find(const struct texture *t, const struct texture_point *p,
         for (unsigned d = 0; d < p->dims && d < i->dims; d++)
             at[d] = texel_flushed(p->at[d]);
     }
-    if (!i->size[0]) { /* no memory at all */
+    /* Memory has texels by number alone. */
+    if (!i->size[0] || (!i->is_array && i->dims == 1)) {
         out->is_outside = 1;
         return;
     }
@@ -218,6 +213,19 @@ static uint32_t blend_fixed(const struct texel_format *f, const uint32_t raw[8],
     return texel_bits(texel_blended(f, sum));
 }
 
+/* Integers that stay so: those of 32 bits are rounded down. */
+static uint32_t blend_integers(const struct texel_format *f,
+                               const uint32_t raw[8], const unsigned weights[8])
+{
+    int64_t sum = f->bits == 32 ? 0 : 128;
+
+    for (unsigned c = 0; c < 8; c++)
+        sum += (int64_t)weights[c] * (f->kind == TEXEL_UNSIGNED
+                                          ? (int64_t)raw[c]
+                                          : texel_extended(f, raw[c]));
+    return (uint32_t)((sum - (int64_t)((uint64_t)sum & 255)) / 256);
+}
+
 static void blend(const struct texture *t, const struct spot *s,
                   uint32_t out[TEXTURE_CHANNELS])
 {
@@ -238,6 +246,8 @@ static void blend(const struct texture *t, const struct spot *s,
     }
     for (unsigned i = 0; i < TEXTURE_CHANNELS; i++)
         out[i] = i >= f->channels ? 0
+                 : !texel_is_float(f, &t->sampler)
+                     ? blend_integers(f, raw[i], weights)
                  : texel_is_fixed(f) && !texel_is_srgb(f, &t->sampler, i)
                      ? blend_fixed(f, raw[i], weights)
                      : blend_curved(t, i, raw[i], weights);
@@ -246,7 +256,7 @@ static void blend(const struct texture *t, const struct spot *s,
 void texture_sample(const struct texture *t, const struct texture_point *p,
                     uint32_t out[TEXTURE_CHANNELS])
 {
-    const int both = blends(t) && !p->is_integer;
+    const int both = t->sampler.is_linear && !p->is_integer;
     struct spot s;
     uint32_t raw[TEXTURE_CHANNELS];
 

@@ -190,14 +190,19 @@ static uint16_t cut_to_half(uint32_t bits)
     return (uint16_t)(sign | (magnitude - (112u << 23)) >> 13);
 }
 
-/* A float in a fixed-point channel: to nearest, saturated, NaN as 0. */
+/* A float in a fixed-point channel: cut to four bits more than it has, then
+ * rounded, ties away from zero; NaN is 0. */
 static uint32_t to_fixed(float v, unsigned has_sign, unsigned bits)
 {
-    const float most = (float)(((uint32_t)1 << (bits - has_sign)) - 1);
+    const unsigned fraction = bits - has_sign + 4;
+    const uint64_t most = ((uint64_t)1 << (bits - has_sign)) - 1;
+    const float least = has_sign ? -1 : 0;
+    uint64_t m;
 
-    if (!(v > (has_sign ? -1.0f : 0.0f)))
-        return v < 0 && has_sign ? (uint32_t) - (int32_t)most : 0;
-    return (uint32_t)(int32_t)lrintf((v > 1 ? 1 : v) * most);
+    v = v > 1 ? 1 : v > least ? v : v <= least ? least : 0;
+    m = (uint64_t)(fabsf(v) * (float)((uint32_t)1 << fraction)) * most;
+    m = (m + ((uint64_t)1 << (fraction - 1))) >> fraction;
+    return (uint32_t)(v < 0 ? -(int32_t)m : (int32_t)m);
 }
 
 static uint32_t saturated(uint32_t value, int has_sign, unsigned bits)

