@@ -123,6 +123,32 @@ static int is_clean(CUresult r)
     }
 }
 
+static double cpu_seconds(void)
+{
+    struct timespec t = {0};
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Whether a kernel that was broken off goes on all the same. */
+static int is_busy(void)
+{
+    const struct timespec wait = {.tv_nsec = 50000000};
+    const double before = cpu_seconds();
+
+    for (int i = 0; i < 4; i++) {
+        const double start = cpu_seconds();
+
+        nanosleep(&wait, NULL);
+        if (cpu_seconds() - start < 0.001)
+            return 0;
+    }
+    fprintf(stderr, "mutants: %.3f s of processor time after the end\n",
+            cpu_seconds() - before);
+    return 1;
+}
+
 /* In the child. */
 static enum run_outcome run(const void *object)
 {
@@ -152,8 +178,8 @@ static enum run_outcome run(const void *object)
             outcome = FAULTED;
         }
     }
-    r = cuCtxDestroy_v2(context);
-    return outcome;
+    cuCtxDestroy_v2(context);
+    return outcome != RAN && is_busy() ? RAN_BADLY : outcome;
 }
 
 /* A kernel may write wherever it can reach, so a process is run for each. */
