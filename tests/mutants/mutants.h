@@ -29,7 +29,7 @@ struct seeds {
 int seeds_add(struct seeds *seeds, const char *path);
 void seeds_fini(struct seeds *seeds);
 
-/* --- change.c, change_flow.c, change_data.c: one change of a program --- */
+/* --- change*.c: one change of a program --- */
 
 struct mutant {
     struct ptx_module *m;
@@ -47,6 +47,9 @@ struct change {
 };
 extern const struct change changes_code[], changes_flow[], changes_data[];
 extern const size_t changes_code_count, changes_flow_count, changes_data_count;
+
+/* change_insert.c, in changes_code */
+change_fn change_new_insn, change_graft;
 
 /* For all of them. Labels move with what they stand before. */
 int insert_insn(struct mutant *mu, size_t at, const struct ptx_insn *insn);
