@@ -36,6 +36,10 @@ struct entry {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t start, end; /* of the reserved range */
+/* Of it, what is never handed out at either end: an index of 32 bits that went
+ * wrong, times an element of 16 bytes, is a fault and no write to what the
+ * process has beside the range. */
+static uint64_t margin;
 static uint64_t page;
 static uint64_t next;         /* addresses from here on were never used */
 static uint64_t used;         /* bytes in live allocations, whole pages */
@@ -144,7 +148,8 @@ enum kiln_status memory_open(struct kiln_error *err)
             continue;
         start = (uint64_t)(uintptr_t)map;
         end = start + size;
-        next = round_up(start + page, HUGE_PAGE);
+        margin = size > (uint64_t)1 << 37 ? (uint64_t)1 << 36 : 0;
+        next = round_up(start + margin + page, HUGE_PAGE);
         return KILN_OK;
     }
     return kiln_fail(err, KILN_E_MEMORY,
@@ -234,15 +239,16 @@ static uint64_t place(uint64_t size)
 {
     const uint64_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : page;
     uint64_t base = round_up(next, alignment);
-    uint64_t after = start + page;
+    const uint64_t most = end - margin;
+    uint64_t after = start + margin + page;
 
-    if (base <= end && span(size) <= end - base) {
+    if (base <= most && span(size) <= most - base) {
         next = base + span(size);
         return base;
     }
     compact();
     for (size_t i = 0; i <= count; i++) {
-        const uint64_t stop = i < count ? entries[i].range.base : end;
+        const uint64_t stop = i < count ? entries[i].range.base : most;
 
         base = round_up(after, alignment);
         if (base <= stop && span(size) <= stop - base)

@@ -50,6 +50,9 @@ static void fault(const char *name, CUdeviceptr address, CUresult wanted)
     OK(cuStreamCreate(&stream, 0));
     if (address == 1) /* stands for freed memory */
         address = p;
+    if (address == 2 || address == 3) /* an index of 32 bits, gone wrong */
+        address = address == 2 ? p - ((CUdeviceptr)16 << 30)
+                               : p + ((CUdeviceptr)16 << 30);
     if (address == p)
         OK(cuMemFree_v2(p));
     OK(cuLaunchKernel(f, 3, 1, 1, 64, 1, 1, 0, NULL, args, NULL));
@@ -130,6 +133,10 @@ int main(void)
         fault("store", 0x7ffffffff000, CUDA_ERROR_ILLEGAL_ADDRESS);
         fault("store", (CUdeviceptr)1 << 63, CUDA_ERROR_ILLEGAL_ADDRESS);
         fault("store", 1, CUDA_ERROR_ILLEGAL_ADDRESS);
+#if !defined(__SANITIZE_THREAD__) /* with it the device is of 16 GiB alone */
+        fault("store", 2, CUDA_ERROR_ILLEGAL_ADDRESS);
+        fault("store", 3, CUDA_ERROR_ILLEGAL_ADDRESS);
+#endif
         fault("trap", 0, CUDA_ERROR_LAUNCH_FAILED);
         bystander();
         reset();
