@@ -8,6 +8,7 @@
  * them, a warp or a block is given a bad one. The last line of a body is the
  * one that is to fault.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,11 +127,7 @@ static char text[1 << 18];
 static size_t text_size;
 static unsigned text_line;
 
-static void add(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#include <stdarg.h>
-
-static void add(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void add(const char *format, ...)
 {
     char *at = text + text_size;
     va_list args;
