@@ -32,6 +32,26 @@ static const char ptx[] =
     "    add.u32 r, r, n;\n"
     "    ret;\n"
     "}\n"
+    ".global .u32 before = 5;\n"
+    ".const .u32 bank[4096] = {1, 2, 3};\n"
+    ".global .u32 behind = 6;\n"
+    ".visible .entry sum(.param .u64 p)\n"
+    "{\n"
+    "    .reg .b32 %r<4>;\n"
+    "    .reg .b64 %x;\n"
+    "    ld.param.u64 %x, [p];\n"
+    "    ld.const.u32 %r1, [bank];\n"
+    "    ld.const.u32 %r2, [bank+8];\n"
+    "    ld.const.u32 %r3, [bank+16380];\n"
+    "    add.u32 %r1, %r1, %r2;\n"
+    "    add.u32 %r1, %r1, %r3;\n"
+    "    ld.global.u32 %r2, [before];\n"
+    "    ld.global.u32 %r3, [behind];\n"
+    "    st.global.u32 [before], %r3;\n"
+    "    st.global.u32 [behind], %r2;\n"
+    "    st.global.u32 [%x], %r1;\n"
+    "    ret;\n"
+    "}\n"
     ".visible .entry add(.param .u64 p)\n"
     "{\n"
     "    .reg .b64 %x;\n"
@@ -393,6 +413,37 @@ static void host_memory(void)
     OK(cuCtxDestroy_v2(context));
 }
 
+/* Kernels cannot write constants; everything else can. */
+static void constants(void)
+{
+    CUcontext context = context_new();
+    CUdeviceptr p = word(), bank = 0, at = 0;
+    unsigned found = 0, four[4] = {10, 0, 30, 0};
+    size_t size = 0;
+
+    OK(cuModuleGetGlobal_v2(&bank, &size, module, "bank"));
+    CHECK(size == 16384);
+    launch("sum", NULL, 1, 1, p, 0);
+    OK(cuMemcpyDtoH_v2(&found, p, sizeof found));
+    CHECK(found == 1 + 3);
+    OK(cuMemcpyHtoD_v2(bank, four, sizeof four));
+    OK(cuMemsetD32_v2(bank + 16380, 100, 1));
+    launch("sum", NULL, 1, 1, p, 0);
+    OK(cuMemcpyDtoH_v2(&found, p, sizeof found));
+    CHECK(found == 10 + 30 + 100);
+    OK(cuMemcpyDtoD_v2(bank + 16380, bank, 4));
+    OK(cuMemcpyDtoD_v2(p + 8, bank, 16));
+    launch("sum", NULL, 1, 1, p, 0);
+    OK(cuMemcpyDtoH_v2(&found, p, sizeof found));
+    CHECK(found == 10 + 30 + 10);
+    OK(cuMemcpyDtoH_v2(&found, p + 16, sizeof found));
+    CHECK(found == 30);
+    OK(cuModuleGetGlobal_v2(&at, NULL, module, "behind"));
+    OK(cuMemcpyDtoH_v2(&found, at, sizeof found));
+    CHECK(found == 5); /* changed places three times with `before` */
+    OK(cuCtxDestroy_v2(context));
+}
+
 /* --- the stack --- */
 
 static void deep(size_t limit, unsigned n, CUresult wanted)
@@ -478,6 +529,7 @@ int main(int argc, char **argv)
     destroyed();
     heap();
     host_memory();
+    constants();
     stack();
     return test_end();
 }
