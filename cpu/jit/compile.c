@@ -228,7 +228,8 @@ static enum kiln_status compile_kernels(struct job *j, struct kiln_error *err)
     const struct unit_module module = {.ptx = j->ptx,
                                        .level = j->request->level,
                                        .checks = j->request->checks != 0,
-                                       .deadline = effort_deadline()};
+                                       .deadline = effort_deadline(),
+                                       .end = effort_end()};
     const struct unit_variant *made;
     enum kiln_status st = KILN_OK;
 
@@ -253,8 +254,34 @@ static enum kiln_status compile_kernels(struct job *j, struct kiln_error *err)
     return st;
 }
 
+/* LLVM's time grows faster than the number of blocks. */
+static enum kiln_status check_size(const struct ptx_func *f, size_t *total,
+                                   struct kiln_error *err)
+{
+    const struct effort_size n = effort_size(f);
+
+    *total += n.insns;
+    if (n.insns > EFFORT_MOST_INSNS || n.branches > EFFORT_MOST_BRANCHES ||
+        n.loops > EFFORT_MOST_LOOPS)
+        return kiln_fail(err, KILN_E_NOT_SUPPORTED,
+                         "kernel %s with all that it calls: %zu instructions, "
+                         "%zu branches, %zu loops; %d, %d, %d at most: make it "
+                         "several kernels",
+                         f->name, n.insns, n.branches, n.loops,
+                         EFFORT_MOST_INSNS, EFFORT_MOST_BRANCHES,
+                         EFFORT_MOST_LOOPS);
+    if (*total > EFFORT_MOST_OF_MODULE)
+        return kiln_fail(err, KILN_E_NOT_SUPPORTED,
+                         "kernel %s: it and those before it have %zu "
+                         "instructions with all that they call, %d at most: "
+                         "make the module several",
+                         f->name, *total, EFFORT_MOST_OF_MODULE);
+    return KILN_OK;
+}
+
 static enum kiln_status lay_out(struct job *j, struct kiln_error *err)
 {
+    size_t total = 0;
     enum kiln_status st;
 
     j->layout.arena = &j->arena;
@@ -273,6 +300,8 @@ static enum kiln_status lay_out(struct job *j, struct kiln_error *err)
             continue;
         if (calls_any(f))
             st = calls_expand(&j->arena, j->ptx, f, &f, err);
+        if (!st)
+            st = check_size(f, &total, err);
         if (!st && alloca_any(f))
             st = alloca_expand(&j->arena, f, &f, err);
         if (!st && texture_any(f))

@@ -16,29 +16,80 @@ enum {
     LARGE_BRANCHES = 250,
     HUGE_INSNS = 20000,
     HUGE_BRANCHES = 1500,
+    HUGE_LOOPS = 100, /* each goes through MemorySSA when code is hoisted */
+    LARGE_MADE = 80000,
+    HUGE_MADE = 400000,
     DEFAULT_SECONDS = 60
 };
 
+struct effort_size effort_size(const struct ptx_func *f)
+{
+    struct effort_size n = {.insns = f->insn_count};
+
+    for (size_t i = 0; i < f->insn_count; i++) {
+        const struct ptx_insn *p = &f->insns[i];
+
+        if (p->op != PTX_OP_BRA)
+            continue;
+        n.branches++;
+        n.loops += p->operands[0].kind == PTX_OPERAND_LABEL &&
+                   f->labels[p->operands[0].label].insn <= i;
+    }
+    return n;
+}
+
 enum effort effort_of(const struct ptx_func *f)
 {
-    size_t branches = 0;
+    struct effort_size n = effort_size(f);
 
-    for (size_t i = 0; i < f->insn_count; i++)
-        branches += f->insns[i].op == PTX_OP_BRA;
-    if (f->insn_count > HUGE_INSNS || branches > HUGE_BRANCHES)
+    if (n.insns > HUGE_INSNS || n.branches > HUGE_BRANCHES ||
+        n.loops > HUGE_LOOPS)
         return EFFORT_HUGE;
-    if (f->insn_count > LARGE_INSNS || branches > LARGE_BRANCHES)
+    if (n.insns > LARGE_INSNS || n.branches > LARGE_BRANCHES)
         return EFFORT_LARGE;
     return EFFORT_FULL;
 }
 
-uint64_t effort_deadline(void)
+enum effort effort_of_made(size_t made)
 {
-    const char *text = env_get("KILN_JIT_SECONDS");
+    return made > HUGE_MADE    ? EFFORT_HUGE
+           : made > LARGE_MADE ? EFFORT_LARGE
+                               : EFFORT_FULL;
+}
+
+size_t effort_count(LLVMValueRef fn)
+{
+    size_t n = 0;
+
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b;
+         b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+             i = LLVMGetNextInstruction(i))
+            n++;
+    return n;
+}
+
+/* Seconds that the variable gives, else `otherwise`. */
+static double seconds_of(const char *name, double otherwise)
+{
+    const char *text = env_get(name);
     char *end = NULL;
-    double seconds = text ? strtod(text, &end) : (double)DEFAULT_SECONDS;
+    double seconds = text ? strtod(text, &end) : otherwise;
 
     if (text && (end == text || *end || !(seconds >= 0 && seconds < 1e6)))
-        seconds = DEFAULT_SECONDS;
-    return clock_ns() + (uint64_t)(seconds * 1e9);
+        return otherwise;
+    return seconds;
+}
+
+uint64_t effort_deadline(void)
+{
+    return clock_ns() +
+           (uint64_t)(seconds_of("KILN_JIT_SECONDS", DEFAULT_SECONDS) * 1e9);
+}
+
+uint64_t effort_end(void)
+{
+    const double seconds = seconds_of("KILN_JIT_LIMIT", 0);
+
+    return seconds > 0 ? clock_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
 }

@@ -8,8 +8,10 @@
 #ifndef KILN_CPU_JIT_EFFORT_H
 #define KILN_CPU_JIT_EFFORT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "cpu/jit/llvm.h"
 #include "cpu/ptx/ptx.h"
 
 enum effort {
@@ -19,11 +21,32 @@ enum effort {
     EFFORTS
 };
 
-/* By instructions and branches of the kernel, its calls expanded. */
+/* What is refused: code and time stay in proportion to the PTX. */
+enum {
+    EFFORT_MOST_INSNS = 200000, /* of a kernel with all that it calls */
+    EFFORT_MOST_BRANCHES = 10000,
+    EFFORT_MOST_LOOPS = 2000,
+    EFFORT_MOST_OF_MODULE = 4000000, /* of a module's kernels together */
+    EFFORT_MOST_MADE = 3000000       /* of LLVM's, that a kernel becomes */
+};
+
+/* Of a kernel, its calls expanded; a branch back is a loop. */
+struct effort_size {
+    size_t insns, branches, loops;
+};
+struct effort_size effort_size(const struct ptx_func *f);
 enum effort effort_of(const struct ptx_func *f);
+
+/* By LLVM's instructions: some of PTX become hundreds. */
+enum effort effort_of_made(size_t made);
+/* Of the function. */
+size_t effort_count(LLVMValueRef fn);
 
 /* KILN_JIT_SECONDS: from then on, in clock_ns() time, what is left of a
  * module is compiled as if it were huge. */
 uint64_t effort_deadline(void);
+/* KILN_JIT_LIMIT: from then on what is not begun is refused; UINT64_MAX where
+ * there is none. */
+uint64_t effort_end(void);
 
 #endif

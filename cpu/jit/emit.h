@@ -72,6 +72,7 @@ struct emit {
     const struct layout_kernel *layout;
     struct graph *g;
     unsigned lanes, chunks;
+    unsigned done_count; /* PTX instructions so far */
     LLVMValueRef fn;
     LLVMMetadataRef scope; /* of its lines, or NULL */
     LLVMBuilderRef top;    /* places allocas */

@@ -293,6 +293,23 @@ static void poll(struct emit *e)
     LLVMPositionBuilderAtEnd(e->l.b, go);
 }
 
+/* Now and then: is it too much for LLVM? */
+static void check_size(struct emit *e)
+{
+    enum { OFTEN = 4096 };
+    size_t made;
+
+    if (++e->done_count % OFTEN || e->status)
+        return;
+    made = effort_count(e->fn);
+    if (made > EFFORT_MOST_MADE)
+        e->status = kiln_fail(
+            e->err, KILN_E_NOT_SUPPORTED,
+            "%u of its instructions became %zu of LLVM's, %d at most: make it "
+            "several kernels",
+            e->done_count, made, EFFORT_MOST_MADE);
+}
+
 void emit_block(struct emit *e, int block)
 {
     const struct graph_block *b = &e->g->blocks[block];
@@ -305,6 +322,7 @@ void emit_block(struct emit *e, int block)
         if (e->large && i && i % RENEW == 0)
             renew_mask(e);
         emit_insn(e, &b->insns[i]);
+        check_size(e);
     }
     if (e->status)
         return;

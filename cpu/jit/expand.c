@@ -9,8 +9,6 @@
 
 #include "cpu/jit/expand.h"
 
-#include "cpu/jit/expand.h"
-
 enum { MAX_DEPTH = 200 };
 
 void expand_refuse(struct expand *x, unsigned line, const char *what,
@@ -223,7 +221,7 @@ void expand_body(struct expand *x, struct instance *i)
         i->inner_at[k] = x->inner_count;
         i->at = k;
         expand_insn(x, i, &f->insns[k]);
-        if (x->body.func->insn_count > MAX_INSNS)
+        if (x->body.func->insn_count > EFFORT_MOST_INSNS)
             expand_refuse(
                 x, f->insns[k].line,
                 "more than 200000 instructions with all that is called "

@@ -7,10 +7,12 @@
 #define KILN_CPU_JIT_EXPAND_H
 
 #include "cpu/jit/calls.h"
+#include "cpu/jit/effort.h"
 #include "cpu/jit/frames.h"
 
-/* Of one body, with all that is called in it. */
-enum { MAX_INSNS = 200000, MAX_PARTS = 4 << 20 };
+/* Of one body, with all that is called in it; effort.h has the most of
+ * instructions. */
+enum { MAX_PARTS = 4 << 20 };
 
 struct rename {
     const struct ptx_var *from;

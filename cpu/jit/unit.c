@@ -44,41 +44,90 @@ static void log_time(const struct unit *u, enum effort effort, uint64_t start)
              (double)(clock_ns() - start) * 1e-6, names[effort]);
 }
 
+/* One LLVM module of a unit. */
+struct attempt {
+    LLVMContextRef ctx;
+    LLVMModuleRef llvm;
+    size_t made;    /* variants */
+    size_t largest; /* LLVM's instructions of one of them */
+};
+
+/* All of the unit's variants, but with `any` only those that can not be done
+ * without. */
+static enum kiln_status attempt_open(struct attempt *a, struct unit *u,
+                                     const struct unit_module *module,
+                                     struct machine *machine,
+                                     enum effort effort, int any)
+{
+    struct lines lines = {0};
+    enum kiln_status st = KILN_OK;
+
+    *a = (struct attempt){.ctx = LLVMContextCreate()};
+    a->llvm = LLVMModuleCreateWithNameInContext("kiln", a->ctx);
+    machine_prepare(machine, a->llvm);
+    lines_open(&lines, a->ctx, a->llvm);
+    machine->target.lines = &lines;
+    machine->target.checks = module->checks;
+    for (size_t i = 0; i < u->count && !st; i++) {
+        struct unit_variant *v = &u->variants[i];
+        size_t n;
+
+        v->skipped = any && v->rows;
+        v->frame_bytes = 0;
+        if (v->skipped)
+            continue;
+        st = add_variant(a->llvm, v, module, machine, effort, &u->err);
+        n = st ? 0 : effort_count(LLVMGetNamedFunction(a->llvm, v->symbol));
+        if (n > a->largest)
+            a->largest = n;
+        a->made++;
+    }
+    lines_close(&lines);
+    machine->target.lines = NULL;
+    return st;
+}
+
+static void attempt_close(struct attempt *a)
+{
+    LLVMDisposeModule(a->llvm);
+    LLVMContextDispose(a->ctx);
+}
+
+static enum kiln_status refuse_late(struct unit *u)
+{
+    const struct ptx_func *f = u->variants[0].layout->func;
+
+    return kiln_fail(&u->err, KILN_E_TIMEOUT,
+                     "kernel %s, %zu instructions: not compiled: the time for "
+                     "the module, KILN_JIT_LIMIT, was over before its turn",
+                     f->name, f->insn_count);
+}
+
 void unit_compile(struct unit *u, const struct unit_module *module,
                   struct machine *machine)
 {
     const uint64_t start = clock_ns();
     const int late = start >= module->deadline;
     enum effort effort = late ? EFFORT_HUGE : EFFORT_FULL;
-    LLVMContextRef ctx = LLVMContextCreate();
-    LLVMModuleRef llvm = LLVMModuleCreateWithNameInContext("kiln", ctx);
-    struct lines lines = {0};
-    enum kiln_status st = KILN_OK;
-    size_t made = 0;
+    struct attempt a;
 
-    machine_prepare(machine, llvm);
-    lines_open(&lines, ctx, llvm);
-    machine->target.lines = &lines;
-    machine->target.checks = module->checks;
-    for (size_t i = 0; i < u->count && !st; i++) {
-        struct unit_variant *v = &u->variants[i];
-
-        v->skipped = late && v->rows;
-        if (v->skipped)
-            continue;
-        if (v->effort > effort)
-            effort = v->effort;
-        st = add_variant(llvm, v, module, machine, effort, &u->err);
-        made++;
+    if (start >= module->end) {
+        u->status = refuse_late(u);
+        return;
     }
-    lines_close(&lines);
-    machine->target.lines = NULL;
-    if (!st && made)
-        st = machine_compile(machine, llvm, effort, &u->object, &u->size,
-                             &u->err);
-    if (!st)
+    for (size_t i = 0; i < u->count; i++)
+        if (u->variants[i].effort > effort)
+            effort = u->variants[i].effort;
+    u->status = attempt_open(&a, u, module, machine, effort, late);
+    if (!u->status && effort_of_made(a.largest) > effort) {
+        effort = effort_of_made(a.largest);
+        attempt_close(&a);
+        u->status = attempt_open(&a, u, module, machine, effort, 1);
+    }
+    if (!u->status && a.made)
+        u->status = machine_compile(machine, a.llvm, effort, &u->object,
+                                    &u->size, &u->err);
+    if (!u->status)
         log_time(u, effort, start);
-    LLVMDisposeModule(llvm);
-    LLVMContextDispose(ctx);
-    u->status = st;
+    attempt_close(&a);
 }

@@ -36,7 +36,7 @@ struct unit_module {
     const struct ptx_module *ptx;
     unsigned level;
     int checks;
-    uint64_t deadline; /* see effort.h */
+    uint64_t deadline, end; /* see effort.h */
 };
 
 /* Fills in the unit's results and its status. */
