@@ -184,6 +184,28 @@ static void fetch(const struct lane_call *c)
 
 /* Layers count as the dimension that is missing, as on an H200; faces only
  * where a surface is asked. */
+/* tex.1d by numbers of texels in plain memory, which libraries use to read
+ * words: without what other fetches need. 0: it is another fetch. */
+static int fetch_memory(const struct lane_call *c)
+{
+    const struct texture_image *i = &c->texture->image;
+    const uint32_t x = c->args->in[0][c->lane];
+    uint32_t raw[TEXTURE_CHANNELS] = {0};
+
+    if (!c->what.integer || c->what.geometry != ABI_TEXTURE_1D ||
+        c->what.offset || c->what.half || i->is_array || i->dims != 1)
+        return 0;
+    if (x < i->size[0])
+        texel_raw(&i->format, i->data + (uint64_t)x * i->format.bytes, raw);
+    for (unsigned k = 0; k < TEXTURE_CHANNELS; k++)
+        c->args->out[k][c->lane] =
+            i->format.bits == 32
+                ? raw[k]
+                : texel_value(&i->format, &c->texture->sampler, raw[k], k);
+    c->args->out[TEXTURE_CHANNELS][c->lane] = 1;
+    return 1;
+}
+
 static uint32_t query(const struct lane_call *c)
 {
     const struct texture_image *i = &c->texture->image;
@@ -328,6 +350,9 @@ static void run_lane(const struct lane_call *c)
 {
     switch (c->what.op) {
     case ABI_TEXTURE_TEX:
+        if (!fetch_memory(c))
+            fetch(c);
+        break;
     case ABI_TEXTURE_TLD4:
         fetch(c);
         break;
