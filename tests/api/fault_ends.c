@@ -300,14 +300,21 @@ static void others_wait(void)
 static void all_at_once(void)
 {
     CUcontext context = context_new();
+    CUdeviceptr null = 0;
+    void *args[] = {&null};
     CUstream s[STREAMS];
+    CUfunction f = NULL;
 
-    for (int i = 0; i < STREAMS; i++) {
+    OK(cuModuleGetFunction(&f, module, "null"));
+    for (int i = 0; i < STREAMS; i++)
         OK(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
-        launch("null", s[i], 1000, 256, 0, 0);
-        if (i < STREAMS - 1 && cuStreamQuery(s[i]) > CUDA_ERROR_NOT_FOUND &&
-            cuStreamQuery(s[i]) != CUDA_ERROR_NOT_READY)
-            break; /* it has come to light: nothing is queued any more */
+    for (int i = 0; i < STREAMS; i++) {
+        const CUresult found =
+            cuLaunchKernel(f, 1000, 1, 1, 256, 1, 1, 0, s[i], args, NULL);
+
+        /* it may have come to light by then */
+        CHECK_SAYS(!found || (i && found == CUDA_ERROR_ILLEGAL_ADDRESS),
+                   "launch %d: %s", i, result_name(found));
     }
     IS(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     OK(cuCtxDestroy_v2(context));
