@@ -35,7 +35,7 @@ static uint32_t used = 1; /* numbers ever given, and 0 */
 static uint32_t first_free, last_free, free_count;
 
 static const struct texture nothing = {
-    .image = {.dims = 1, .size = {0, 0, 0}, .layers = 1}};
+    .image = {.format = {TEXEL_UNSIGNED, 32, 1, 4}, .dims = 1, .layers = 1}};
 
 static struct object *object_at(uint64_t number)
 {
