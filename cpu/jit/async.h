@@ -20,6 +20,11 @@ LLVMValueRef async_source_bytes(struct emit *e, const struct graph_insn *insn,
 void async_complete(struct emit *e, const struct graph_insn *insn, int k,
                     unsigned bytes);
 
+/* As atom does it, the operation and type those of p: *to and x (bits of an
+ * integer) to *to (emit_atomic.c). */
+void atomic_one(struct emit *e, const struct ptx_insn *p, LLVMValueRef to,
+                LLVMValueRef x);
+
 /* What happens to a barrier, by each active lane in turn: `tx` bytes more are
  * expected (or fewer), `count` threads arrive, and as many leave for good
  * where is_drop. Operand k names it. old: the states before, or NULL. */

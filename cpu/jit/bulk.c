@@ -1,23 +1,51 @@
 /* SPDX-License-Identifier: MIT
  *
- * cp.async.bulk without tensor maps, and what st.async and red.async do
- * behind their access. Clusters are of one block: shared::cluster is the
- * block's own shared memory.
+ * cp.async.bulk and cp.reduce.async.bulk without tensor maps, and what st.async
+ * and red.async do behind their access. Clusters are of one block:
+ * shared::cluster is the block's own shared memory.
  */
 #include "cpu/jit/async.h"
 
+#include <stdio.h>
+
 enum { PIECE = 16 }; /* sizes and addresses are multiples of it */
 
-/* n bytes from one place to another, which do not overlap. */
-static void copy_loop(struct emit *e, LLVMValueRef to, LLVMValueRef from,
-                      LLVMValueRef n)
+static LLVMValueRef place(struct emit *e, LLVMValueRef base, LLVMValueRef at)
 {
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->l.b);
+    return LLVMBuildGEP2(e->l.b, e->i8, base, &at, 1, "");
+}
+
+/* PIECE bytes copied, or added up as p says, element by element. */
+static void take_piece(struct emit *e, const struct ptx_insn *p,
+                       LLVMValueRef to, LLVMValueRef from)
+{
+    const unsigned bits = ptx_type_bits(p->types[0]);
+    LLVMTypeRef piece =
+        bits ? LLVMVectorType(LLVMIntTypeInContext(e->l.ctx, bits),
+                              8 * PIECE / bits)
+             : LLVMVectorType(e->i8, PIECE);
+    LLVMValueRef v = LLVMBuildLoad2(e->l.b, piece, from, "");
+
+    LLVMSetAlignment(v, 1);
+    if (!bits) {
+        LLVMSetAlignment(LLVMBuildStore(e->l.b, v, to), 1);
+        return;
+    }
+    for (unsigned i = 0; i < 8 * PIECE / bits; i++)
+        atomic_one(
+            e, p, place(e, to, emit_const(e, 64, i * bits / 8)),
+            LLVMBuildExtractElement(e->l.b, v, emit_const(e, 32, i), ""));
+}
+
+/* n bytes from one place to another, which do not overlap. */
+static void copy_loop(struct emit *e, const struct ptx_insn *p, LLVMValueRef to,
+                      LLVMValueRef from, LLVMValueRef n)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->l.b), last;
     LLVMBasicBlockRef head = emit_new_bb(e, "next"),
                       body = emit_new_bb(e, "at");
     LLVMBasicBlockRef after = emit_new_bb(e, "copied");
-    LLVMTypeRef piece = LLVMVectorType(e->i8, PIECE);
-    LLVMValueRef i, v, more;
+    LLVMValueRef i, more;
 
     LLVMBuildBr(e->l.b, head);
     LLVMPositionBuilderAtEnd(e->l.b, head);
@@ -25,29 +53,35 @@ static void copy_loop(struct emit *e, LLVMValueRef to, LLVMValueRef from,
     more = LLVMBuildICmp(e->l.b, LLVMIntULT, i, n, "");
     LLVMBuildCondBr(e->l.b, more, body, after);
     LLVMPositionBuilderAtEnd(e->l.b, body);
-    v = LLVMBuildLoad2(e->l.b, piece,
-                       LLVMBuildGEP2(e->l.b, e->i8, from, &i, 1, ""), "");
-    LLVMSetAlignment(v, 1);
-    v = LLVMBuildStore(e->l.b, v, LLVMBuildGEP2(e->l.b, e->i8, to, &i, 1, ""));
-    LLVMSetAlignment(v, 1);
+    take_piece(e, p, place(e, to, i), place(e, from, i));
     more = LLVMBuildAdd(e->l.b, i, emit_const(e, 64, PIECE), "");
+    last = LLVMGetInsertBlock(e->l.b);
     LLVMBuildBr(e->l.b, head);
     LLVMAddIncoming(i, (LLVMValueRef[]){emit_const(e, 64, 0), more},
-                    (LLVMBasicBlockRef[]){before, body}, 2);
+                    (LLVMBasicBlockRef[]){before, last}, 2);
     LLVMPositionBuilderAtEnd(e->l.b, after);
 }
 
-/* kiln.cp.async.bulk: destinations, sources, sizes, the lanes. */
-static LLVMValueRef copy_helper(struct emit *e, LLVMTypeRef *type)
+/* kiln.cp.async.bulk: destinations, sources, sizes, the lanes;
+ * kiln.cp.reduce.bulk.* the same. */
+static LLVMValueRef copy_helper(struct emit *e, const struct ptx_insn *p,
+                                LLVMTypeRef *type)
 {
     LLVMTypeRef ptrs = emit_vec(e, e->ptr);
     LLVMTypeRef args[] = {ptrs, ptrs, emit_vec(e, e->i32), e->mask_type};
     struct emit_lanes l;
     LLVMValueRef fn, n;
+    char name[64] = "kiln.cp.async.bulk";
     int fresh;
 
     *type = LLVMFunctionType(LLVMVoidTypeInContext(e->l.ctx), args, 4, 0);
-    fn = emit_helper(e, "kiln.cp.async.bulk", *type, &fresh);
+    /* What the processor flushes is not flushed by code. */
+    if (ptx_has(p, PTX_MOD_REDUCE))
+        snprintf(name, sizeof name, "kiln.cp.reduce.bulk.%d.%s%s%s",
+                 (int)p->sub, ptx_type_text(p->types[0]),
+                 p->space == PTX_SPACE_SHARED ? ".shared" : "",
+                 e->l.flush ? ".flush" : "");
+    fn = emit_helper(e, name, *type, &fresh);
     if (!fresh)
         return fn;
     emit_lanes_begin(e, &l, fn, LLVMGetParam(fn, 3), NULL);
@@ -55,7 +89,7 @@ static LLVMValueRef copy_helper(struct emit *e, LLVMTypeRef *type)
         emit_lanes_in(e, &l, i, LLVMGetParam(fn, i));
     emit_lanes_open(e, &l);
     n = LLVMBuildZExt(e->l.b, emit_lanes_get(e, &l, 2), e->i64, "");
-    copy_loop(e, emit_lanes_get(e, &l, 0), emit_lanes_get(e, &l, 1), n);
+    copy_loop(e, p, emit_lanes_get(e, &l, 0), emit_lanes_get(e, &l, 1), n);
     emit_lanes_close(e, &l, NULL);
     return fn;
 }
@@ -92,7 +126,7 @@ static void copy(struct emit *e, const struct graph_insn *insn)
 
     emit_address_in(e, insn, 0, p->space, &to);
     emit_address_in(e, insn, 1, p->space2, &from);
-    fn = copy_helper(e, &type);
+    fn = copy_helper(e, p, &type);
     emit_note_line(e);
     for (unsigned c = 0; c < e->chunks; c++) {
         bytes[c] = emit_operand_vector(e, insn, 2, c, 32);
@@ -113,8 +147,8 @@ void async_bulk(struct emit *e, const struct graph_insn *insn)
     if (ptx_has(p, PTX_MOD_COMMIT_GROUP) || ptx_has(p, PTX_MOD_WAIT_GROUP) ||
         (ptx_has(p, PTX_MOD_PREFETCH) && !ptx_has(p, PTX_MOD_TENSOR)))
         return;
-    if (ptx_has(p, PTX_MOD_TENSOR) || ptx_has(p, PTX_MOD_REDUCE) ||
-        ptx_has(p, PTX_MOD_CP_MASK) || p->operand_count < 3) {
+    if (ptx_has(p, PTX_MOD_TENSOR) || ptx_has(p, PTX_MOD_CP_MASK) ||
+        p->operand_count < 3) {
         emit_refuse(e, p, NULL);
         return;
     }

@@ -12,7 +12,7 @@
  * Every form is acquire and release: on x86 a locked instruction orders
  * everything anyway (PTX ISA 8, memory consistency model).
  */
-#include "cpu/jit/emit_lanes.h"
+#include "cpu/jit/async.h"
 
 #include <stdio.h>
 
@@ -327,6 +327,28 @@ static int can_do(const struct atomic *a)
     return sub == PTX_SUB_CAS || !rmw_op(a, &op);
 }
 
+static struct atomic describe(struct emit *e, const struct ptx_insn *p)
+{
+    struct atomic a = {.p = p,
+                       .type = p->types[0],
+                       .bits = ptx_type_bits(p->types[0]),
+                       .shared = p->space == PTX_SPACE_SHARED};
+    enum ptx_type_class cls = ptx_type_class(a.type);
+
+    a.is_float = cls == PTX_CLASS_FLOAT || cls == PTX_CLASS_PACKED;
+    a.tells = a.type == PTX_F32 && p->space == PTX_SPACE_GENERIC;
+    a.element = LLVMIntTypeInContext(e->l.ctx, a.bits);
+    return a;
+}
+
+void atomic_one(struct emit *e, const struct ptx_insn *p, LLVMValueRef to,
+                LLVMValueRef x)
+{
+    const struct atomic a = describe(e, p);
+
+    one(e, &a, to, x, x, NULL);
+}
+
 /* Element j of a vector, or all there is. */
 static void each_lane(struct emit *e, const struct atomic *a,
                       const struct graph_insn *insn,
@@ -364,16 +386,9 @@ void emit_atomic(struct emit *e, const struct graph_insn *insn)
     const struct ptx_insn *p = insn->ptx;
     int k = p->dst_count, value = p->dst_count ? insn->val[0] : GRAPH_NONE;
     struct emit_address at;
-    struct atomic a = {.p = p,
-                       .type = p->types[0],
-                       .bits = ptx_type_bits(p->types[0]),
-                       .shared = p->space == PTX_SPACE_SHARED};
-    enum ptx_type_class cls = ptx_type_class(a.type);
+    struct atomic a = describe(e, p);
 
-    a.is_float = cls == PTX_CLASS_FLOAT || cls == PTX_CLASS_PACKED;
     a.wants_old = value != GRAPH_NONE && e->g->values[value].used;
-    a.tells = a.type == PTX_F32 && p->space == PTX_SPACE_GENERIC;
-    a.element = LLVMIntTypeInContext(e->l.ctx, a.bits);
     if (!can_do(&a)) {
         emit_refuse(e, p, NULL);
         return;

@@ -174,16 +174,33 @@ static LLVMValueRef below(struct emit *e, LLVMValueRef v, LLVMValueRef base,
     return LLVMBuildICmp(e->l.b, LLVMIntULT, v, size, "");
 }
 
-/* Inside the reserved window, resp. among the block's frames. */
+/* Inside the reserved window, among the block's frames, the module's constants
+ * or the launch's parameters. Both of these are global memory too (PTX ISA,
+ * isspacep). */
 static LLVMValueRef in_space(struct emit *e, enum ptx_space space,
                              LLVMValueRef v, struct form f)
 {
     LLVMValueRef base, size;
 
-    if (space == PTX_SPACE_SHARED)
+    switch (space) {
+    case PTX_SPACE_SHARED:
         return below(e, v, window(e, f), constant(e, f, 64, 1u << 31));
-    base = LLVMBuildPtrToInt(e->l.b, e->local, e->i64, "");
-    size = LLVMBuildMul(e->l.b, e->local_stride, emit_const(e, 64, 1024), "");
+    case PTX_SPACE_CONST:
+        size = emit_const(e, 64, e->layout->const_at);
+        base = LLVMBuildGEP2(e->l.b, e->i8, e->data, &size, 1, "");
+        size = emit_const(e, 64, e->layout->const_size);
+        break;
+    case PTX_SPACE_PARAM:
+        base = e->params;
+        size = emit_const(e, 64, e->g->func->param_bytes);
+        break;
+    default:
+        base = e->local;
+        size =
+            LLVMBuildMul(e->l.b, e->local_stride, emit_const(e, 64, 1024), "");
+        break;
+    }
+    base = LLVMBuildPtrToInt(e->l.b, base, e->i64, "");
     if (f.vector) {
         base = emit_splat(e, base);
         size = emit_splat(e, size);
@@ -198,7 +215,7 @@ static LLVMValueRef inside(struct emit *e, const struct graph_insn *insn, int j,
     LLVMValueRef v = resize(e, operand(e, insn, 1, j, f, 64), f, 64), other;
 
     (void)bits;
-    if (space == PTX_SPACE_SHARED || space == PTX_SPACE_LOCAL)
+    if (space != PTX_SPACE_GLOBAL)
         return in_space(e, space, v, f);
     other = LLVMBuildOr(e->l.b, in_space(e, PTX_SPACE_SHARED, v, f),
                         in_space(e, PTX_SPACE_LOCAL, v, f), "");
@@ -207,12 +224,5 @@ static LLVMValueRef inside(struct emit *e, const struct graph_insn *insn, int j,
 
 void emit_isspacep(struct emit *e, const struct graph_insn *insn)
 {
-    enum ptx_space space = insn->ptx->space;
-
-    if (space != PTX_SPACE_SHARED && space != PTX_SPACE_LOCAL &&
-        space != PTX_SPACE_GLOBAL) {
-        emit_refuse(e, insn->ptx, NULL);
-        return;
-    }
     define(e, insn, insn->val[0], 0, inside);
 }

@@ -79,7 +79,8 @@ static enum kiln_status place_data(struct layout *l, struct kiln_error *err)
         if (v->space != PTX_SPACE_CONST)
             continue;
         if (!constant)
-            l->data_size = align_up(l->data_size, OBJECT_CONST_PAGE);
+            l->const_at = l->data_size =
+                align_up(l->data_size, OBJECT_CONST_PAGE);
         constant = align_up(constant, v->align ? v->align : 1) + v->size;
         if (constant > CONST_MAX)
             return kiln_fail(err, KILN_E_PTX,
@@ -89,6 +90,7 @@ static enum kiln_status place_data(struct layout *l, struct kiln_error *err)
                              CONST_MAX);
         st = place_variable(l, v, err);
     }
+    l->const_size = constant;
     if (constant)
         l->data_size = align_up(l->data_size, OBJECT_CONST_PAGE);
     return st;
@@ -326,7 +328,10 @@ enum kiln_status layout_kernel(struct layout *l, const struct ptx_func *func,
                                struct kiln_error *err)
 {
     const struct ptx_module *m = l->module;
-    struct layout_kernel k = {.func = func, .dynamic_align = DYNAMIC_ALIGN};
+    struct layout_kernel k = {.func = func,
+                              .dynamic_align = DYNAMIC_ALIGN,
+                              .const_at = l->const_at,
+                              .const_size = l->const_size};
     enum kiln_status st = collect(l, &k, err);
     uint64_t shared = 0, local = 0;
     int bad = 0;

@@ -25,6 +25,7 @@ struct layout_kernel {
     uint32_t dynamic_align;
     uint32_t local_bytes;        /* a thread, a multiple of 16 */
     uint32_t flags;              /* OBJECT_KERNEL_* */
+    uint64_t const_at, const_size; /* the module's constants in its data */
     struct layout_place *places; /* shared and local variables in use */
     size_t place_count;
 };
@@ -37,6 +38,7 @@ struct layout {
     struct layout_place *globals;
     size_t global_count;
     uint64_t data_size;
+    uint64_t const_at, const_size; /* where in it constants are */
     uint32_t data_align;
     uint8_t *data_init; /* data_size bytes, or NULL when all are zero */
     struct object_ref *refs;

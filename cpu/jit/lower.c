@@ -15,7 +15,7 @@
     X(CC) X(NAN_) X(XORSIGN) X(ABS) X(SHIFTAMT) X(CLAMP) X(WRAP) X(L) X(R)     \
     X(PACK) X(PO) X(SHR7) X(SHR15) X(F4E) X(B4E) X(RC8) X(ECL) X(ECR)          \
     X(RC16) X(FINITE) X(INFINITE) X(NUMBER) X(NOTANUMBER) X(NORMAL)            \
-    X(SUBNORMAL)
+    X(SUBNORMAL) X(OOB)
 /* clang-format on */
 
 enum {
@@ -36,6 +36,7 @@ static const enum ptx_mod known_mods[] = {
 #define T(name) (UINT64_C(1) << PTX_##name)
 #define T_INT   (T(U16) | T(U32) | T(U64) | T(S16) | T(S32) | T(S64))
 #define T_INT8  (T(U8) | T(S8))
+#define T_INT4  (T(U4) | T(S4) | T(U2) | T(S2))
 #define T_BITS  (T(B16) | T(B32) | T(B64))
 #define T_FLOAT (T(F32) | T(F64))
 #define T_HALF1 (T(F16) | T(BF16))

@@ -51,9 +51,8 @@ static int read_mma(const struct ptx_insn *p, struct mma *m)
     const struct shape *s = shape_of(p);
     unsigned each;
 
-    if (!s || p->type_count != 4 || p->operand_count != 4 ||
-        p->dst_count != 1 || ptx_has(p, PTX_MOD_BLOCK_SCALE) ||
-        ptx_has(p, PTX_MOD_SP) || ptx_has(p, PTX_MOD_SP_ORDERED))
+    if (!s || p->type_count != 4 || p->dst_count != 1 ||
+        ptx_has(p, PTX_MOD_BLOCK_SCALE))
         return -1;
     *m = (struct mma){.m = s->m,
                       .a = p->types[1],
@@ -61,6 +60,8 @@ static int read_mma(const struct ptx_insn *p, struct mma *m)
                       .c = p->types[3],
                       .d = p->types[0],
                       .saturate = ptx_has(p, PTX_MOD_SATFINITE) != 0,
+                      .sparse = ptx_has(p, PTX_MOD_SP) ||
+                                ptx_has(p, PTX_MOD_SP_ORDERED),
                       .is_and = p->sub == PTX_SUB_AND,
                       .round = p->round};
     if (!is_multiplicand(m->a) || !is_multiplicand(m->b))
@@ -94,7 +95,9 @@ void emit_mma(struct emit *e, const struct graph_insn *insn)
         emit_refuse(e, p, "directed rounding of f64 needs AVX-512");
         return;
     }
-    if (matrix_put(e, insn, 1, m.q * m.m / 8, bits_of(m.a), MATRIX_A) ||
+    if ((m.sparse
+             ? mma_sparse(e, insn, &m)
+             : matrix_put(e, insn, 1, m.q * m.m / 8, bits_of(m.a), MATRIX_A)) ||
         matrix_put(e, insn, 2, m.q, bits_of(m.b), MATRIX_B) ||
         matrix_put(e, insn, 3, mma_acc_registers(m.c, m.m), bits_of(m.c),
                    MATRIX_C))

@@ -15,6 +15,7 @@ struct mma {
     enum ptx_type a, b;
     enum ptx_type c, d;   /* f32, f16, s32, f64 */
     int saturate;         /* s32: .satfinite */
+    int sparse;           /* A's -0 are no elements (mma_sparse.c) */
     int is_and;           /* b1: .and, else .xor */
     int small_blocks;     /* sums in blocks of 4 k (mma_sum.c) */
     enum ptx_round round; /* f64 */
@@ -42,6 +43,11 @@ unsigned mma_acc_registers(enum ptx_type acc, unsigned m);
 /* The helper of a multiplication: its arguments are the registers of A, B, C
  * and D; C and D may be the same. */
 void mma_helper(struct emit *e, const struct mma *m, struct matrix_fn *fn);
+
+/* The whole of A, whose packed registers, and words of indices, are operands
+ * of mma.sp, to its place in the area. -1: refused. */
+int mma_sparse(struct emit *e, const struct graph_insn *insn,
+               const struct mma *m);
 
 /* mma.m8n8k4 of f16 (mma_quad.c). */
 void mma_quad(struct emit *e, const struct graph_insn *insn);

@@ -20,7 +20,11 @@
 #include "cpu/jit/lower_impl.h"
 #include "cpu/jit/mma_impl.h"
 
-enum { FRACTION = 25, ONCE = 8 /* products that 32 bits can add */ };
+enum {
+    FRACTION = 25,
+    ONCE = 8, /* products that 32 bits can add */
+    PIECES = 4
+};
 
 int mma_is_aligned(const struct mma *m)
 {
@@ -218,8 +222,8 @@ static LLVMValueRef from_multiples(struct emit *e, const struct product *p,
     LLVMTypeRef f64 = lower_float_like(l, power, 64);
     LLVMValueRef x = LLVMBuildSIToFP(l->b, sum[0], f64, ""), unit, r;
 
-    if (count > 1)
-        x = f_add(l, x, LLVMBuildSIToFP(l->b, sum[1], f64, ""));
+    for (unsigned i = 1; i < count; i++)
+        x = f_add(l, x, LLVMBuildSIToFP(l->b, sum[i], f64, ""));
     /* of f32 too small for this nothing is taken below */
     unit = f_mul(l, power, k_real(power, 0x1p-25));
     if (!is_wide(p))
@@ -243,10 +247,11 @@ static LLVMValueRef from_multiples(struct emit *e, const struct product *p,
 static void add_block(struct emit *e, const struct product *p,
                       const struct block *b, unsigned first, LLVMValueRef *s)
 {
-    LLVMValueRef power[COLUMNS], scale[COLUMNS], sum[COLUMNS][2];
+    LLVMValueRef power[COLUMNS], scale[COLUMNS], sum[COLUMNS][PIECES];
     LLVMValueRef now[COLUMNS];
     unsigned steps = b->to - b->from;
-    unsigned halves = steps * (b->end - b->part) > ONCE ? 2 : 1;
+    unsigned products = steps * (b->end - b->part);
+    unsigned pieces = products > ONCE ? products / ONCE : 1;
     struct mma_loop loop = {.first = first,
                             .from = b->from,
                             .to = b->to,
@@ -269,9 +274,9 @@ static void add_block(struct emit *e, const struct product *p,
         scale[n] = scale_of(e, p, power[n]);
         now[n] = whole(e, p, f_mul(&e->l, widened(e, p, s[n]), scale[n]));
     }
-    for (unsigned h = 0; h < halves; h++) {
-        loop.from = b->from + h * steps / halves;
-        loop.to = b->from + (h + 1) * steps / halves;
+    for (unsigned h = 0; h < pieces; h++) {
+        loop.from = b->from + h * steps / pieces;
+        loop.to = b->from + (h + 1) * steps / pieces;
         mma_run_loop(e, p, &loop);
         for (unsigned n = 0; n < COLUMNS; n++) {
             sum[n][h] = now[n];
@@ -279,7 +284,7 @@ static void add_block(struct emit *e, const struct product *p,
         }
     }
     for (unsigned n = 0; n < COLUMNS; n++)
-        s[n] = from_multiples(e, p, sum[n], halves, power[n], s[n]);
+        s[n] = from_multiples(e, p, sum[n], pieces, power[n], s[n]);
 }
 
 /* --- all blocks --- */
@@ -372,10 +377,15 @@ static LLVMValueRef multiply_add(struct emit *e, const struct product *p,
                                  void *data, unsigned n, LLVMValueRef a,
                                  LLVMValueRef b, LLVMValueRef sum)
 {
-    (void)p;
+    struct lower *l = &e->l;
+    LLVMValueRef made = f_fma(l, a, b, sum), bits = lower_as_int(l, a), none;
+
     (void)data;
     (void)n;
-    return f_fma(&e->l, a, b, sum);
+    if (!p->m->sparse)
+        return made;
+    none = k_int(bits, is_wide(p) ? UINT64_C(1) << 63 : 0x80000000);
+    return select_(l, i_cmp(l, LLVMIntEQ, bits, none), sum, made);
 }
 
 /* Where a row, a column or C has one, D is what IEEE arithmetic gives. */

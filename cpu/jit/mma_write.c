@@ -157,11 +157,11 @@ void mma_helper(struct emit *e, const struct mma *m, struct matrix_fn *fn)
 {
     char name[96];
 
-    snprintf(name, sizeof name, "kiln.mma.m%un8q%u.%s.%s.%s.%s%s%s%s.%d", m->m,
-             m->q, ptx_type_text(m->d), ptx_type_text(m->a),
-             ptx_type_text(m->b), ptx_type_text(m->c),
-             m->saturate ? ".sat" : "", m->is_and ? ".and" : "",
-             m->small_blocks ? ".small" : "", (int)m->round);
+    snprintf(
+        name, sizeof name, "kiln.mma.m%un8q%u.%s.%s.%s.%s%s%s%s%s.%d", m->m,
+        m->q, ptx_type_text(m->d), ptx_type_text(m->a), ptx_type_text(m->b),
+        ptx_type_text(m->c), m->saturate ? ".sat" : "", m->is_and ? ".and" : "",
+        m->small_blocks ? ".small" : "", m->sparse ? ".sp" : "", (int)m->round);
     if (!matrix_begin(e, fn, name))
         return;
     write_product(e, m, fn->arg);

@@ -55,11 +55,12 @@ void *fid_alloc(size_t count, size_t size);
 void fid_forms(struct fid_cases *all);
 extern int fid_apart; /* video instructions one a case */
 int fid_untested(void);
-/* warp.c, memory.c, matrix.c: what needs a kernel of its own. */
+/* warp.c, memory.c, matrix.c, sparse.c: what needs a kernel of its own. */
 void fid_warp(struct fid_cases *all);
 void fid_memory(struct fid_cases *all);
 void fid_atomics(struct fid_cases *all);
 void fid_matrix(struct fid_cases *all);
+void fid_sparse(struct fid_cases *all);
 /* approx.c: the error function of an approximation, or NULL. */
 fid_error *fid_approximation(const char *name);
 

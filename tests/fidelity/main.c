@@ -7,7 +7,8 @@
  *
  * Without --record, compares the driver with the answers and prints a line a
  * family. --every N takes each Nth case, --only those whose name or family has
- * the text in it, --group those of forms, memory, warp or matrix; the file of
+ * the text in it, --group those of forms, memory, warp, matrix or sparse; the
+ * file of
  * --skip has names of cases to leave out, a line each. --way uniform and
  * --way mixed are other kernels for the same results (fidelity.h), --apart
  * takes video instructions one by one.
@@ -467,11 +468,9 @@ static void make_cases(struct run *r)
     static const struct {
         const char *group;
         void (*make)(struct fid_cases *all);
-    } makers[] = {{"forms", fid_forms},
-                  {"memory", fid_memory},
-                  {"memory", fid_atomics},
-                  {"warp", fid_warp},
-                  {"matrix", fid_matrix}};
+    } makers[] = {{"forms", fid_forms},    {"memory", fid_memory},
+                  {"memory", fid_atomics}, {"warp", fid_warp},
+                  {"matrix", fid_matrix},  {"sparse", fid_sparse}};
 
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         const size_t before = r->all.count;
