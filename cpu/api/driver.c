@@ -81,9 +81,10 @@ static void read_environment(void)
         char *end;
         long n = strtol(version, &end, 10);
 
-        if (!*end && n >= 9000 && n <= CUDA_VERSION)
+        if (!*end && n >= 9000 && n <= CUDA_VERSION) {
             config.version = (int)n;
-        else
+            config.is_named = 1;
+        } else
             log_line(LOG_WARN,
                      "KILN_CPU_DRIVER_VERSION=%s: not between 9000 "
                      "and %d; the driver stays %d",
@@ -150,6 +151,10 @@ static void make_config(void)
     release = walk_release_of(config.version);
     config.walk.ptx_major = release ? release->ptx_major : 9;
     config.walk.ptx_minor = release ? release->ptx_minor : 0;
+    /* PTX of tomorrow is taken where every instruction is known; a driver of
+     * a given version takes what that one would. */
+    if (!config.is_named)
+        config.walk.ptx_major = DRIVER_ANY_PTX;
     read_cpu_name(cpu, sizeof cpu);
     snprintf(config.name, sizeof config.name, "Kiln CPU (%s)", cpu);
     make_uuid(cpu);

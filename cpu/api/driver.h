@@ -15,9 +15,13 @@
 struct cache;
 struct context;
 
+/* The major .version up to which PTX is looked at. */
+enum { DRIVER_ANY_PTX = 999 };
+
 /* Fixed at first use, also before cuInit. */
 struct driver_config {
     int version;             /* 13000, or KILN_CPU_DRIVER_VERSION */
+    int is_named;            /* by that variable */
     struct walk_device walk; /* sm 121, or KILN_CPU_CC; newest PTX */
     int force_ptx;           /* CUDA_FORCE_PTX_JIT */
     int disable_jit;         /* CUDA_DISABLE_PTX_JIT */

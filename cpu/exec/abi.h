@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 enum {
-    ABI_VERSION = 9,
+    ABI_VERSION = 10,
     ABI_WARP = 32,
     ABI_MAX_THREADS = 1024,
     ABI_MAX_WARPS = 32,
@@ -58,6 +58,7 @@ struct abi_launch {
     uint32_t dynamic_shared; /* bytes */
     uint64_t grid_id;
     const uint32_t *envreg; /* 32 words */
+    uint32_t workers;       /* %nsmid */
 };
 
 enum abi_barrier_kind {
@@ -66,7 +67,9 @@ enum abi_barrier_kind {
     ABI_BARRIER_POPC,   /* value: threads of this warp with a true predicate;
                          * the result is the sum over the block */
     ABI_BARRIER_AND,    /* value: 1 when true for every thread of the warp */
-    ABI_BARRIER_OR      /* value: 1 when true for any thread of the warp */
+    ABI_BARRIER_OR,     /* value: 1 when true for any thread of the warp */
+    ABI_BARRIER_WAIT    /* of the cluster: for all to come to where the warp
+                         * has come before (ARRIVE) */
 };
 
 /* What a resumable warp keeps while others run; its values lie behind. */
@@ -91,6 +94,7 @@ enum abi_fault {
     ABI_FAULT_STACK,    /* functions called too deep in each other: 719 */
     ABI_FAULT_TEXTURE,  /* detail is no texture or surface object */
     ABI_FAULT_BOUNDS,   /* a surface access with .trap outside it */
+    ABI_FAULT_TENSOR,   /* detail is no tensor map that fits */
     ABI_FAULT_READ,     /* found by check(): 700 */
     ABI_FAULT_WRITE,
     ABI_FAULT_ALIGNMENT /* an address that is no multiple of the access's
@@ -176,6 +180,26 @@ struct abi_texture {
     uint32_t out[ABI_TEXTURE_RESULTS][ABI_WARP];
 };
 
+/* A copy between a tensor and shared memory: block->tensor(). */
+enum abi_tensor_op {
+    ABI_TENSOR_LOAD,
+    ABI_TENSOR_STORE,
+    ABI_TENSOR_ADD,
+    ABI_TENSOR_MIN,
+    ABI_TENSOR_MAX,
+    ABI_TENSOR_INC,
+    ABI_TENSOR_DEC,
+    ABI_TENSOR_AND,
+    ABI_TENSOR_OR,
+    ABI_TENSOR_XOR,
+    ABI_TENSOR_RANK = 16 /* as many times the dimensions is added */
+};
+struct abi_tensor {
+    uint64_t map[ABI_WARP], shared[ABI_WARP]; /* addresses */
+    int32_t at[5][ABI_WARP];
+    uint32_t bytes[ABI_WARP]; /* made: of the box in shared memory */
+};
+
 /* One block on one worker. */
 struct abi_block {
     const struct abi_launch *launch;
@@ -223,6 +247,9 @@ struct abi_block {
      * in a row of 32: does not return where one is wrong. */
     void (*check)(struct abi_block *block, uint32_t warp, uint32_t lanes,
                   const uint64_t *addresses, uint32_t what);
+    /* A copy of a tensor's box; what: enum abi_tensor_op. */
+    void (*tensor)(struct abi_block *block, uint32_t warp, uint32_t what,
+                   uint32_t mask, struct abi_tensor *args);
 };
 
 typedef void abi_kernel(struct abi_block *block, uint32_t first, uint32_t end);
@@ -240,6 +267,7 @@ ABI_AT(abi_launch, static_shared, 72);
 ABI_AT(abi_launch, dynamic_shared, 76);
 ABI_AT(abi_launch, grid_id, 80);
 ABI_AT(abi_launch, envreg, 88);
+ABI_AT(abi_launch, workers, 96);
 ABI_AT(abi_block, launch, 0);
 ABI_AT(abi_block, ctaid, 8);
 ABI_AT(abi_block, worker, 20);
@@ -260,6 +288,7 @@ ABI_AT(abi_block, texture, 128);
 ABI_AT(abi_block, lanes, 136);
 ABI_AT(abi_block, line, 140);
 ABI_AT(abi_block, check, 144);
+ABI_AT(abi_block, tensor, 152);
 ABI_AT(abi_texture, in, 256);
 ABI_AT(abi_texture, data, 1280);
 ABI_AT(abi_texture, out, 1792);

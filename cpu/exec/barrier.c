@@ -56,10 +56,13 @@ void barrier_next(struct slot *slot, uint32_t warp)
     fiber_switch(&slot->fibers[warp], &slot->base);
 }
 
-static int is_complete(const struct slot *slot, const struct barrier *b)
+static int is_complete(const struct slot *slot, uint32_t id)
 {
+    const struct barrier *b = &slot->barriers[id];
     const uint32_t all = (uint32_t)__builtin_popcount(slot->live);
 
+    if (id == ABI_CLUSTER_BARRIER) /* who has ended may have arrived before */
+        return !(slot->live & ~b->members);
     return b->arrived >= (b->expected ? b->expected : all);
 }
 
@@ -75,6 +78,7 @@ static void complete(struct slot *slot, uint32_t id)
             slot->results[__builtin_ctz(waiting)] = b->value;
     b->waiting = 0;
     b->arrived = 0;
+    b->members = 0;
 }
 
 static void arrive(struct slot *slot, struct barrier *b, uint32_t threads,
@@ -106,6 +110,26 @@ static void arrive(struct slot *slot, struct barrier *b, uint32_t threads,
     b->kind = kind; /* arrivals and plain waits may share it */
 }
 
+/* The cluster's barrier, which threads come to and wait at in two steps. A warp
+ * that waits and has not arrived in this phase did so in the one before, which
+ * is over. */
+static int cluster_step(struct slot *slot, uint32_t warp, uint32_t kind)
+{
+    struct barrier *b = &slot->barriers[ABI_CLUSTER_BARRIER];
+    const uint32_t bit = (uint32_t)1 << warp;
+
+    if (kind == ABI_BARRIER_WAIT) {
+        b->waiting |= b->members & bit;
+        return !(b->members & bit);
+    }
+    b->arrived += !(b->members & bit);
+    b->members |= bit;
+    slot->pending |= (uint32_t)1 << ABI_CLUSTER_BARRIER;
+    if (is_complete(slot, ABI_CLUSTER_BARRIER))
+        complete(slot, ABI_CLUSTER_BARRIER);
+    return 1;
+}
+
 int barrier_arrive(struct slot *slot, uint32_t warp, uint32_t id,
                    uint32_t threads, uint32_t kind, uint32_t value)
 {
@@ -119,8 +143,10 @@ int barrier_arrive(struct slot *slot, uint32_t warp, uint32_t id,
         slot->fault.address = id;
         return 0;
     }
+    if (id == ABI_CLUSTER_BARRIER)
+        return cluster_step(slot, warp, kind);
     arrive(slot, b, threads, kind, value);
-    if (is_complete(slot, b)) {
+    if (is_complete(slot, id)) {
         slot->results[warp] = b->value;
         complete(slot, id);
         return 1;
@@ -156,7 +182,7 @@ void barrier_leave(struct slot *slot, uint32_t warp)
     for (uint32_t ids = slot->pending; ids; ids &= ids - 1) {
         const uint32_t id = (uint32_t)__builtin_ctz(ids);
 
-        if (slot->live && is_complete(slot, &slot->barriers[id]))
+        if (slot->live && is_complete(slot, id))
             complete(slot, id);
     }
 }

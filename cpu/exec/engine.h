@@ -149,6 +149,7 @@ struct fault {
 struct barrier {
     uint32_t waiting;  /* warps, a bit each */
     uint32_t arrived;  /* warps */
+    uint32_t members;  /* of the cluster's: which warps arrived */
     uint32_t expected; /* warps; 0: all that live */
     uint32_t kind;
     uint32_t value;
@@ -323,6 +324,9 @@ void fault_report(const struct slot *slot, struct kiln_error *err);
 /* ---- texture.c: on fibers, in the kernel ---- */
 void texture_call(struct abi_block *block, uint32_t warp, uint32_t what,
                   uint32_t mask, struct abi_texture *args);
+/* tensor.c */
+void tensor_call(struct abi_block *block, uint32_t warp, uint32_t what,
+                 uint32_t mask, struct abi_tensor *args);
 
 /* ---- stream.c, under the lock ---- */
 void stream_drain(void);

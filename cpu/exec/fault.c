@@ -369,6 +369,12 @@ static enum kiln_status call_text(const struct slot *slot, char *text,
                  "surface access outside the surface (x is byte %lld)",
                  (long long)f->address);
         return KILN_E_ADDRESS;
+    case ABI_FAULT_TENSOR:
+        snprintf(text, size,
+                 "no tensor map for this copy at 0x%llx: its dimensions or its "
+                 "type are others, or cuTensorMapEncodeTiled did not make it",
+                 (unsigned long long)f->address);
+        return KILN_E_ADDRESS;
     default:
         snprintf(text, size, "trap");
         return KILN_E_LAUNCH;

@@ -97,6 +97,7 @@ static void fill_launch(struct op *op, const struct exec_launch *l)
     a->dynamic_shared = l->dynamic_shared;
     a->grid_id =
         atomic_fetch_add_explicit(&grid_id, 1, memory_order_relaxed) + 1;
+    a->workers = engine.runners;
     a->envreg =
         op->grid.cooperative ? grid_workspace(op, l->param_bytes) : no_envreg;
 }

@@ -87,6 +87,7 @@ static enum kiln_status open_slots(struct kiln_error *err)
         slot->block.service = service_call;
         slot->block.texture = texture_call;
         slot->block.check = check_access;
+        slot->block.tensor = tensor_call;
         slot->block.engine = slot;
     }
     return KILN_OK;

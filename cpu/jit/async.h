@@ -16,6 +16,13 @@ void async_bulk(struct emit *e, const struct graph_insn *insn);
 int async_is_part(const struct ptx_insn *p);
 LLVMValueRef async_source_bytes(struct emit *e, const struct graph_insn *insn,
                                 unsigned bytes, unsigned c);
+/* cp.async.bulk.tensor and cp.reduce.async.bulk.tensor (tensor.c). */
+void async_tensor(struct emit *e, const struct graph_insn *insn);
+/* As many bytes fewer are expected by the barrier of operand k. */
+void async_complete_bytes(struct emit *e, const struct graph_insn *insn, int k,
+                          const LLVMValueRef *bytes);
+/* st.bulk: zeros (bulk.c). */
+void store_bulk(struct emit *e, const struct graph_insn *insn);
 /* st.async and red.async: what follows the access itself. */
 void async_complete(struct emit *e, const struct graph_insn *insn, int k,
                     unsigned bytes);

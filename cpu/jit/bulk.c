@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-enum { PIECE = 16 }; /* sizes and addresses are multiples of it */
+/* Sizes and addresses of copies are multiples of PIECE, of zeros of ZEROS. */
+enum { PIECE = 16, ZEROS = 8 };
 
 static LLVMValueRef place(struct emit *e, LLVMValueRef base, LLVMValueRef at)
 {
@@ -37,7 +38,7 @@ static void take_piece(struct emit *e, const struct ptx_insn *p,
             LLVMBuildExtractElement(e->l.b, v, emit_const(e, 32, i), ""));
 }
 
-/* n bytes from one place to another, which do not overlap. */
+/* n bytes from one place to another, which do not overlap; zeros from none. */
 static void copy_loop(struct emit *e, const struct ptx_insn *p, LLVMValueRef to,
                       LLVMValueRef from, LLVMValueRef n)
 {
@@ -53,8 +54,12 @@ static void copy_loop(struct emit *e, const struct ptx_insn *p, LLVMValueRef to,
     more = LLVMBuildICmp(e->l.b, LLVMIntULT, i, n, "");
     LLVMBuildCondBr(e->l.b, more, body, after);
     LLVMPositionBuilderAtEnd(e->l.b, body);
-    take_piece(e, p, place(e, to, i), place(e, from, i));
-    more = LLVMBuildAdd(e->l.b, i, emit_const(e, 64, PIECE), "");
+    if (from)
+        take_piece(e, p, place(e, to, i), place(e, from, i));
+    else
+        LLVMSetAlignment(
+            LLVMBuildStore(e->l.b, emit_const(e, 64, 0), place(e, to, i)), 1);
+    more = LLVMBuildAdd(e->l.b, i, emit_const(e, 64, from ? PIECE : ZEROS), "");
     last = LLVMGetInsertBlock(e->l.b);
     LLVMBuildBr(e->l.b, head);
     LLVMAddIncoming(i, (LLVMValueRef[]){emit_const(e, 64, 0), more},
@@ -94,9 +99,8 @@ static LLVMValueRef copy_helper(struct emit *e, const struct ptx_insn *p,
     return fn;
 }
 
-/* As many bytes fewer are expected by the barrier of operand k. */
-static void complete(struct emit *e, const struct graph_insn *insn, int k,
-                     const LLVMValueRef *bytes)
+void async_complete_bytes(struct emit *e, const struct graph_insn *insn, int k,
+                          const LLVMValueRef *bytes)
 {
     LLVMValueRef tx[EMIT_MAX_CHUNKS];
 
@@ -113,7 +117,7 @@ void async_complete(struct emit *e, const struct graph_insn *insn, int k,
 
     for (unsigned c = 0; c < e->chunks; c++)
         n[c] = emit_splat(e, emit_const(e, 32, bytes));
-    complete(e, insn, k, n);
+    async_complete_bytes(e, insn, k, n);
 }
 
 /* [to], [from], size and, where that is shared memory, [barrier]. */
@@ -137,7 +141,47 @@ static void copy(struct emit *e, const struct graph_insn *insn)
                        4, "");
     }
     if (ptx_has(p, PTX_MOD_COMPLETE_TX_BYTES))
-        complete(e, insn, 3, bytes);
+        async_complete_bytes(e, insn, 3, bytes);
+}
+
+/* kiln.st.bulk: places, sizes, the lanes. */
+static LLVMValueRef zero_helper(struct emit *e, LLVMTypeRef *type)
+{
+    LLVMTypeRef args[] = {emit_vec(e, e->ptr), emit_vec(e, e->i64),
+                          e->mask_type};
+    struct emit_lanes l;
+    LLVMValueRef fn;
+    int fresh;
+
+    *type = LLVMFunctionType(LLVMVoidTypeInContext(e->l.ctx), args, 3, 0);
+    fn = emit_helper(e, "kiln.st.bulk", *type, &fresh);
+    if (!fresh)
+        return fn;
+    emit_lanes_begin(e, &l, fn, LLVMGetParam(fn, 2), NULL);
+    emit_lanes_in(e, &l, 0, LLVMGetParam(fn, 0));
+    emit_lanes_in(e, &l, 1, LLVMGetParam(fn, 1));
+    emit_lanes_open(e, &l);
+    copy_loop(e, NULL, emit_lanes_get(e, &l, 0), NULL,
+              emit_lanes_get(e, &l, 1));
+    emit_lanes_close(e, &l, NULL);
+    return fn;
+}
+
+/* st.bulk [to], size, 0: the ISA has no other value. */
+void store_bulk(struct emit *e, const struct graph_insn *insn)
+{
+    struct emit_address to;
+    LLVMTypeRef type;
+    LLVMValueRef fn;
+
+    emit_address(e, insn, 0, &to);
+    fn = zero_helper(e, &type);
+    for (unsigned c = 0; c < e->chunks; c++)
+        LLVMBuildCall2(e->l.b, type, fn,
+                       (LLVMValueRef[]){emit_address_vector(e, &to, c),
+                                        emit_operand_vector(e, insn, 1, c, 64),
+                                        e->mask[c]},
+                       3, "");
 }
 
 void async_bulk(struct emit *e, const struct graph_insn *insn)
@@ -145,10 +189,13 @@ void async_bulk(struct emit *e, const struct graph_insn *insn)
     const struct ptx_insn *p = insn->ptx;
 
     if (ptx_has(p, PTX_MOD_COMMIT_GROUP) || ptx_has(p, PTX_MOD_WAIT_GROUP) ||
-        (ptx_has(p, PTX_MOD_PREFETCH) && !ptx_has(p, PTX_MOD_TENSOR)))
+        ptx_has(p, PTX_MOD_PREFETCH))
         return;
-    if (ptx_has(p, PTX_MOD_TENSOR) || ptx_has(p, PTX_MOD_CP_MASK) ||
-        p->operand_count < 3) {
+    if (ptx_has(p, PTX_MOD_TENSOR)) {
+        async_tensor(e, insn);
+        return;
+    }
+    if (ptx_has(p, PTX_MOD_CP_MASK) || p->operand_count < 3) {
         emit_refuse(e, p, NULL);
         return;
     }

@@ -191,6 +191,28 @@ static LLVMValueRef existing(struct emit *e, unsigned c)
     return LLVMBuildICmp(e->l.b, LLVMIntULT, t, emit_splat(e, e->threads), "");
 }
 
+/* The block's first warp, before any other: reserved shared memory. */
+static void clear_reserved(struct emit *e)
+{
+    LLVMBasicBlockRef clear = emit_new_bb(e, "clear");
+    LLVMBasicBlockRef cleared = emit_new_bb(e, "cleared");
+    LLVMTypeRef piece = LLVMVectorType(e->i8, 64);
+
+    LLVMBuildCondBr(
+        e->l.b,
+        LLVMBuildICmp(e->l.b, LLVMIntEQ, e->warp, emit_const(e, 32, 0), ""),
+        clear, cleared);
+    LLVMPositionBuilderAtEnd(e->l.b, clear);
+    for (uint32_t at = 0; at < e->layout->reserved_size; at += 64) {
+        LLVMValueRef to = emit_const(e, 64, e->layout->reserved + at);
+
+        to = LLVMBuildGEP2(e->l.b, e->i8, e->shared, &to, 1, "");
+        LLVMSetAlignment(LLVMBuildStore(e->l.b, LLVMConstNull(piece), to), 16);
+    }
+    LLVMBuildBr(e->l.b, cleared);
+    LLVMPositionBuilderAtEnd(e->l.b, cleared);
+}
+
 static void start_warp(struct emit *e)
 {
     int entry = e->g->order[0];
@@ -210,6 +232,8 @@ static void start_warp(struct emit *e)
         wait_start_warp(e, fresh);
         LLVMPositionBuilderAtEnd(e->l.b, fresh);
     }
+    if (e->layout->reserved_size)
+        clear_reserved(e);
     for (unsigned c = 0; c < e->chunks; c++)
         LLVMBuildStore(e->l.b, mask[c], e->mask_slot[entry].at[c]);
     LLVMBuildBr(e->l.b, e->body[entry]);

@@ -17,14 +17,42 @@ enum { MAX_SOURCES = 6 };
 
 /* --- elementwise --- */
 
-static int lists_sources(const struct ptx_insn *p)
+/* Sources that are listed one by one: elements of the four that cvt takes. */
+static int count_sources(const struct ptx_insn *p)
 {
-    int n = p->operand_count - p->dst_count;
+    int n = 0;
 
-    for (int k = 0; k < p->operand_count; k++)
-        if (p->operands[k].kind == PTX_OPERAND_VECTOR)
-            return 0;
-    return n <= MAX_SOURCES && p->dst_count <= 2;
+    for (int k = 0; k < p->operand_count; k++) {
+        const int is_vector = p->operands[k].kind == PTX_OPERAND_VECTOR;
+
+        if (is_vector && (p->op != PTX_OP_CVT || k < p->dst_count))
+            return MAX_SOURCES + 1;
+        if (k >= p->dst_count)
+            n += is_vector ? p->operands[k].count : 1;
+    }
+    return n;
+}
+
+/* Operand k of chunk c, element by element; the end of src. */
+static LLVMValueRef *list_source(struct emit *e, const struct graph_insn *insn,
+                                 int k, unsigned c, int vector,
+                                 LLVMValueRef *src)
+{
+    const struct ptx_insn *p = insn->ptx;
+    const struct ptx_operand *o = &p->operands[k];
+    unsigned width = emit_operand_bits(p, k);
+
+    if (o->kind == PTX_OPERAND_VECTOR) {
+        for (int j = 0; j < o->count; j++)
+            *src++ = vector ? emit_element_vector(e, insn, k, j, c, width)
+                            : emit_element_base(e, insn, k, j, c, width);
+        return src;
+    }
+    *src = vector ? emit_operand_vector(e, insn, k, c, width)
+                  : emit_operand_base(e, insn, k, c, width);
+    if (o->negate == 1)
+        *src = LLVMBuildNot(e->l.b, *src, "");
+    return src + 1;
 }
 
 /* One chunk (or the warp, where scalar): sources, lowering, results. */
@@ -32,19 +60,11 @@ static void lower_chunk(struct emit *e, const struct graph_insn *insn,
                         unsigned c, int vector, LLVMValueRef out[3])
 {
     const struct ptx_insn *p = insn->ptx;
-    LLVMValueRef src[MAX_SOURCES], dst[3] = {0};
+    LLVMValueRef src[MAX_SOURCES], *at = src, dst[3] = {0};
     unsigned bits[3] = {0};
-    int n = 0;
 
-    for (int k = p->dst_count; k < p->operand_count; k++) {
-        unsigned width = emit_operand_bits(p, k);
-
-        src[n] = vector ? emit_operand_vector(e, insn, k, c, width)
-                        : emit_operand_base(e, insn, k, c, width);
-        if (p->operands[k].negate == 1)
-            src[n] = LLVMBuildNot(e->l.b, src[n], "");
-        n++;
-    }
+    for (int k = p->dst_count; k < p->operand_count; k++)
+        at = list_source(e, insn, k, c, vector, at);
     for (int k = 0; k < p->dst_count; k++)
         if (insn->val[k] != GRAPH_NONE)
             bits[k] = e->g->values[insn->val[k]].bits;
@@ -85,7 +105,7 @@ static void elementwise(struct emit *e, const struct graph_insn *insn)
     unsigned n = shape == SHAPE_UNIFORM ? 1 : e->chunks;
     LLVMValueRef out[3][EMIT_MAX_CHUNKS];
 
-    if (!lists_sources(p)) {
+    if (count_sources(p) > MAX_SOURCES || p->dst_count > 2) {
         emit_refuse(e, p, NULL);
         return;
     }
@@ -190,7 +210,7 @@ void emit_barrier(struct emit *e, const struct graph_insn *insn)
     LLVMValueRef id, threads = emit_const(e, 32, 0), result;
     LLVMValueRef value = emit_const(e, 32, 0);
 
-    if (ptx_has(p, PTX_MOD_WARP) || (cluster && ptx_has(p, PTX_MOD_ARRIVE)))
+    if (ptx_has(p, PTX_MOD_WARP))
         return; /* the lanes of a warp run in step */
     red = ptx_has(p, PTX_MOD_RED);
     if (!cluster && left < 1) {
@@ -199,6 +219,8 @@ void emit_barrier(struct emit *e, const struct graph_insn *insn)
     }
     if (ptx_has(p, PTX_MOD_ARRIVE))
         kind = ABI_BARRIER_ARRIVE;
+    else if (cluster)
+        kind = ABI_BARRIER_WAIT;
     else if (red)
         kind = p->sub == PTX_SUB_POPC  ? ABI_BARRIER_POPC
                : p->sub == PTX_SUB_AND ? ABI_BARRIER_AND
@@ -301,7 +323,10 @@ void emit_insn(struct emit *e, const struct graph_insn *insn)
         emit_load(e, insn);
         return;
     case PTX_OP_ST:
-        emit_store(e, insn);
+        if (ptx_has(insn->ptx, PTX_MOD_BULK))
+            store_bulk(e, insn);
+        else
+            emit_store(e, insn);
         return;
     case PTX_OP_ATOM:
     case PTX_OP_RED:

@@ -107,6 +107,22 @@ static LLVMValueRef unpack(struct emit *e, const struct graph_insn *insn, int j,
     return resize(e, resize(e, v, f, width), f, bits);
 }
 
+/* Component j of %tid and its like; there are three, and then 0. */
+static LLVMValueRef component(struct emit *e, const struct graph_insn *insn,
+                              int j, struct form f, unsigned bits)
+{
+    struct ptx_operand o = insn->ptx->operands[1];
+    int line = (int)insn->ptx->line;
+
+    o.dim = (uint8_t)j;
+    if (j > 2)
+        return constant(e, f, bits, 0);
+    return resize(e,
+                  f.vector ? emit_sreg_vector(e, &o, f.c, line)
+                           : emit_sreg_base(e, &o, f.c, line),
+                  f, bits);
+}
+
 void emit_mov(struct emit *e, const struct graph_insn *insn)
 {
     const struct ptx_insn *p = insn->ptx;
@@ -118,12 +134,15 @@ void emit_mov(struct emit *e, const struct graph_insn *insn)
         return;
     }
     if (to->kind == PTX_OPERAND_VECTOR && from->kind != PTX_OPERAND_VECTOR) {
-        if (ptx_type_bits(p->types[0]) % to->count || from->dim == 3) {
+        const int four = from->kind == PTX_OPERAND_SREG && p->vec == 4;
+
+        if (!four &&
+            (ptx_type_bits(p->types[0]) % to->count || from->dim == 3)) {
             emit_refuse(e, p, NULL);
             return;
         }
         for (int j = 0; j < to->count; j++)
-            define(e, insn, insn->vec[0][j], j, unpack);
+            define(e, insn, insn->vec[0][j], j, four ? component : unpack);
     } else if (to->kind == PTX_OPERAND_VECTOR) {
         for (int j = 0; j < to->count; j++)
             define(e, insn, insn->vec[0][j], j, copy);

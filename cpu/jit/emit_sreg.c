@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Special registers (PTX ISA 10). Thread indices come from the launch's
- * tables; a cluster is one block.
+ * tables; a cluster is one block. Counters of performance, which the ISA leaves
+ * open, stand still.
  */
 #include <stddef.h>
 
@@ -97,11 +98,8 @@ static void unknown(struct emit *e, const struct ptx_operand *o, int line)
     if (!e->status)
         e->status = kiln_fail(e->err, KILN_E_NOT_SUPPORTED,
                               "line %d: mov: the CPU device has no special "
-                              "register '%s'",
-                              line,
-                              o->sreg == PTX_SREG_OTHER ? o->text
-                              : o->dim > 2              ? "of four elements"
-                                                        : "of this name");
+                              "register of %s",
+                              line, o->dim > 2 ? "four elements" : "this name");
 }
 
 LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
@@ -110,7 +108,8 @@ LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
     LLVMValueRef at, v;
     unsigned d = o->dim;
 
-    if (d > 2 && o->sreg != PTX_SREG_ENVREG) {
+    if (d > 2 && o->sreg != PTX_SREG_ENVREG && o->sreg != PTX_SREG_PM &&
+        o->sreg != PTX_SREG_PM_64) {
         unknown(e, o, line);
         return emit_const(e, 32, 0);
     }
@@ -133,6 +132,9 @@ LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
         return emit_field(e, e->launch, 68, e->i32);
     case PTX_SREG_SMID:
         return emit_field(e, e->block, 20, e->i32);
+    case PTX_SREG_NSMID:
+        return emit_field(e, e->launch, offsetof(struct abi_launch, workers),
+                          e->i32);
     case PTX_SREG_GRIDID:
         return emit_field(e, e->launch, 80, e->i64);
     case PTX_SREG_GLOBALTIMER:
@@ -165,6 +167,20 @@ LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
         return emit_const(e, 32, 1);
     case PTX_SREG_IS_EXPLICIT_CLUSTER:
         return emit_const(e, 1, 0);
+    case PTX_SREG_PM:
+        return emit_const(e, 32, 0);
+    case PTX_SREG_PM_64:
+    case PTX_SREG_CURRENT_GRAPH_EXEC:
+        return emit_const(e, 64, 0);
+    case PTX_SREG_RESERVED_SMEM_BEGIN:
+    case PTX_SREG_RESERVED_SMEM_0:
+        return emit_const(e, 32, e->layout->reserved);
+    case PTX_SREG_RESERVED_SMEM_1:
+        return emit_const(e, 32, e->layout->reserved + LAYOUT_RESERVED_1);
+    case PTX_SREG_RESERVED_SMEM_END:
+    case PTX_SREG_RESERVED_SMEM_CAP:
+        return emit_const(e, 32,
+                          e->layout->reserved + e->layout->reserved_size);
     default:
         unknown(e, o, line);
         return emit_const(e, 32, 0);

@@ -111,10 +111,6 @@ static int is_return(const struct ptx_insn *insn)
 
 static int is_barrier(const struct ptx_insn *insn)
 {
-    /* A block waits for its own threads alone: that it has come to the
-     * barrier of its cluster, nobody has to know before it waits there. */
-    if (ptx_has(insn, PTX_MOD_CLUSTER) && ptx_has(insn, PTX_MOD_ARRIVE))
-        return 0;
     return (insn->op == PTX_OP_BAR || insn->op == PTX_OP_BARRIER) &&
            !ptx_has(insn, PTX_MOD_WARP);
 }

@@ -133,6 +133,46 @@ static uint64_t function_address(const struct layout *l,
     return found ? found->address : 0;
 }
 
+/* Whether refs r and on are the bytes of one address in order: 0xff(x),
+ * 0xff00(x) ... */
+static int is_byte_by_byte(const struct ptx_var *v, size_t r)
+{
+    const struct ptx_init_ref *first = &v->refs[r];
+
+    if (v->ref_count - r < 8)
+        return 0;
+    for (size_t i = 0; i < 8; i++) {
+        const struct ptx_init_ref *ref = &first[i];
+
+        if (ref->size != 1 || ref->shift != 8 * i || ref->at != first->at + i ||
+            ref->var != first->var || ref->addend != first->addend)
+            return 0;
+    }
+    return 1;
+}
+
+/* The address of ref r of v, or of some of them: how many, 0 for none. */
+static size_t place_ref(struct layout *l, const struct addressed *funcs,
+                        const struct ptx_var *v, size_t r)
+{
+    const struct ptx_init_ref *ref = &v->refs[r];
+    const size_t count = is_byte_by_byte(v, r) ? 8 : 1;
+    uint64_t address;
+
+    if (ref->func && (ref->size == 8 || ref->size == 1)) {
+        address = function_address(l, funcs, ref->func) + (uint64_t)ref->addend;
+        address >>= ref->shift;
+        memcpy(l->data_init + v->offset + ref->at, &address, ref->size);
+        return 1;
+    }
+    if (!ref->var || !in_data(ref->var) || (ref->size != 8 && count != 8))
+        return 0;
+    l->refs[l->ref_count++] =
+        (struct object_ref){.at = v->offset + ref->at,
+                            .addend = ref->var->offset + (uint64_t)ref->addend};
+    return count;
+}
+
 /* Initial bytes and the addresses among them. */
 static enum kiln_status fill_data(struct layout *l, struct kiln_error *err)
 {
@@ -163,25 +203,16 @@ static enum kiln_status fill_data(struct layout *l, struct kiln_error *err)
         if (v->init)
             memcpy(l->data_init + v->offset, v->init, v->size);
         for (size_t r = 0; r < v->ref_count; r++) {
-            const struct ptx_init_ref *ref = &v->refs[r];
-            uint64_t address;
+            const size_t n = place_ref(l, funcs, v, r);
 
-            if (ref->func && ref->size == 8) {
-                address = function_address(l, funcs, ref->func) +
-                          (uint64_t)ref->addend;
-                memcpy(l->data_init + v->offset + ref->at, &address,
-                       sizeof address);
-                continue;
-            }
-            if (!ref->var || !in_data(ref->var) || ref->size != 8)
+            if (!n)
                 return kiln_fail(err, KILN_E_NOT_SUPPORTED,
                                  "line %u: %s: initialised with an address "
                                  "that is not an 8-byte one of a global or "
-                                 "constant variable",
+                                 "constant variable, nor eight bytes of one "
+                                 "in order",
                                  v->line, v->name);
-            l->refs[l->ref_count++] = (struct object_ref){
-                .at = v->offset + ref->at,
-                .addend = ref->var->offset + (uint64_t)ref->addend};
+            r += n - 1;
         }
     }
     return KILN_OK;
@@ -293,6 +324,19 @@ static enum kiln_status collect(struct layout *l, struct layout_kernel *k,
     return KILN_OK;
 }
 
+static int names_reserved(const struct ptx_func *f)
+{
+    for (size_t i = 0; i < f->insn_count; i++) {
+        const struct ptx_operand *o = &f->insns[i].operands[1];
+
+        if (f->insns[i].op == PTX_OP_MOV && o->kind == PTX_OPERAND_SREG &&
+            o->sreg >= PTX_SREG_RESERVED_SMEM_BEGIN &&
+            o->sreg <= PTX_SREG_RESERVED_SMEM_1)
+            return 1;
+    }
+    return 0;
+}
+
 static struct layout_place *find(const struct layout_kernel *k,
                                  const struct ptx_var *var)
 {
@@ -354,6 +398,12 @@ enum kiln_status layout_kernel(struct layout *l, const struct ptx_func *func,
             "line %u: kernel %s: more than 2^30 bytes of shared or "
             "local variables",
             func->line, func->name);
+    if (names_reserved(func)) {
+        shared = align_up(shared, 64);
+        k.reserved = (uint32_t)shared;
+        k.reserved_size = LAYOUT_RESERVED;
+        shared += LAYOUT_RESERVED;
+    }
     for (size_t i = 0; i < k.place_count; i++) {
         const struct ptx_var *v = k.places[i].var;
 

@@ -19,6 +19,10 @@ struct layout_place {
     uint64_t offset;
 };
 
+/* Where the second of the two users of reserved memory has its part, which is
+ * cooperative groups of CUDA C++, for tiles of several warps. */
+enum { LAYOUT_RESERVED = 1024, LAYOUT_RESERVED_1 = 512 };
+
 struct layout_kernel {
     const struct ptx_func *func;
     uint32_t static_shared; /* bytes; where dynamic shared memory starts */
@@ -26,6 +30,9 @@ struct layout_kernel {
     uint32_t local_bytes;        /* a thread, a multiple of 16 */
     uint32_t flags;              /* OBJECT_KERNEL_* */
     uint64_t const_at, const_size; /* the module's constants in its data */
+    /* Shared memory that a kernel finds by %reserved_smem_offset_*: zeros when
+     * a block begins. Only where it names one of these. */
+    uint32_t reserved, reserved_size;
     struct layout_place *places; /* shared and local variables in use */
     size_t place_count;
 };

@@ -43,6 +43,7 @@ static const enum ptx_mod known_mods[] = {
 #define T_HALF2 (T(F16X2) | T(BF16X2))
 #define T_HALF  (T_HALF1 | T_HALF2)
 #define T_FP8   (T(E4M3X2) | T(E5M2X2) | T(E2M3X2) | T(E3M2X2) | T(E2M1X2))
+#define T_FP8X4 (T(E4M3X4) | T(E5M2X4) | T(E2M3X4) | T(E3M2X4) | T(E2M1X4))
 #define R(name) (1u << PTX_ROUND_##name)
 #define R_NONE  R(NONE)
 #define R_RN    (R(NONE) | R(RN))
@@ -118,6 +119,17 @@ static enum kiln_status refuse(const struct ptx_insn *insn, const char *why,
                      name, why);
 }
 
+/* Elements of {a, b, e, f} are sources of their own. */
+static unsigned count_sources(const struct ptx_insn *insn)
+{
+    unsigned n = 0;
+    for (int k = insn->dst_count; k < insn->operand_count; k++)
+        n += insn->operands[k].kind == PTX_OPERAND_VECTOR
+                 ? insn->operands[k].count
+                 : 1;
+    return n;
+}
+
 enum kiln_status lower_insn(struct lower *l, const struct ptx_insn *insn,
                             const LLVMValueRef *src, const unsigned *dst_bits,
                             LLVMValueRef *dst, struct kiln_error *err)
@@ -128,8 +140,7 @@ enum kiln_status lower_insn(struct lower *l, const struct ptx_insn *insn,
     struct lower_op o = {.l = l,
                          .insn = insn,
                          .src = src,
-                         .src_count =
-                             (unsigned)(insn->operand_count - insn->dst_count),
+                         .src_count = count_sources(insn),
                          .type = insn->types[0]};
     LLVMValueRef v = r->fn(&o);
     if (!v)

@@ -1,1 +1,1 @@
-set(LOWER_SOURCES lower.c lower_value.c lower_wide.c lower_int.c lower_div.c lower_bits.c lower_cmp.c lower_float.c lower_round.c lower_half.c lower_plain.c lower_sign.c lower_perm.c lower_cvt.c lower_small.c lower_recip.c lower_trans.c lower_video.c lower_simd.c)
+set(LOWER_SOURCES lower.c lower_value.c lower_wide.c lower_int.c lower_div.c lower_bits.c lower_cmp.c lower_float.c lower_round.c lower_half.c lower_plain.c lower_sign.c lower_perm.c lower_cvt.c lower_random.c lower_scale.c lower_small.c lower_recip.c lower_trans.c lower_video.c lower_simd.c)

@@ -68,7 +68,7 @@ static struct graph_shape sreg_shape(const struct graph *g,
 {
     switch (o->sreg) {
     case PTX_SREG_TID:
-        if (!g->rows)
+        if (!g->rows || o->dim > 2)
             return varying;
         return o->dim == 0 ? strided(1) : chunk;
     case PTX_SREG_LANEID:

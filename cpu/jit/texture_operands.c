@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * [object, {x, y}] of texture and surface instructions, made two operands:
- * the object's register and the coordinates. The passes behind this one see
+ * [object, {x, y}] of texture and surface instructions and of copies by tensor
+ * maps, made two operands: the object's register, or the map's address, and the
+ * coordinates. The passes behind this one see
  * operands as any other instruction has them.
  */
 #include "cpu/jit/calls.h"
@@ -17,6 +18,8 @@ static int is_texture(const struct ptx_insn *p)
     case PTX_OP_SURED:
     case PTX_OP_SUQ:
         return 1;
+    case PTX_OP_CP:
+        return ptx_has(p, PTX_MOD_TENSOR);
     default:
         return 0;
     }
@@ -46,14 +49,14 @@ static void take_apart(struct ptx_insn *p)
     for (int k = 0; k < p->operand_count; k++) {
         const struct ptx_operand o = p->operands[k];
 
-        if (o.kind == PTX_OPERAND_ADDR_REG)
+        if (o.kind == PTX_OPERAND_ADDR_REG && p->op != PTX_OP_CP)
             p->operands[k] = plain(&o);
         if (o.kind != PTX_OPERAND_ADDR_LIST || o.count != 2 ||
             p->operand_count == PTX_MAX_OPERANDS)
             continue;
         for (int i = p->operand_count++; i > k + 1; i--)
             p->operands[i] = p->operands[i - 1];
-        p->operands[k] = plain(&o.elems[0]);
+        p->operands[k] = p->op == PTX_OP_CP ? o.elems[0] : plain(&o.elems[0]);
         p->operands[k + 1] = o.elems[1];
         return;
     }

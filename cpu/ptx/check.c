@@ -149,8 +149,6 @@ static int sreg_suits(enum ptx_type type, const struct ptx_operand *o)
     const enum ptx_type_class c = ptx_type_class(type);
     const unsigned bits = sreg_bits(o->sreg);
 
-    if (o->sreg == PTX_SREG_OTHER)
-        return c != PTX_CLASS_FLOAT;
     if (o->dim == 3 && sreg_is_vector(o->sreg))
         return 0;
     if (bits == 1)
@@ -276,6 +274,11 @@ static int vector_fits(const struct check *c, const struct pattern *w,
         return r->vec > 1 && r->vec == count && !o->dim &&
                reg_suits(type, r->type, 0);
     }
+    if (o->kind == PTX_OPERAND_SREG) /* mov.v4.u32 {...}, %tid */
+        return !w->is_dest && count == 4 && o->dim == 3 &&
+               sreg_is_vector(o->sreg) &&
+               ptx_type_class(type) != PTX_CLASS_FLOAT &&
+               (ptx_type_bits(type) == 32 || ptx_type_bits(type) == 16);
     if (o->kind != PTX_OPERAND_VECTOR || (count && o->count != count))
         return 0;
     each = element_type(c, o, type);

@@ -267,6 +267,14 @@ static const struct {
     {"cluster_ctarank", PTX_SREG_CLUSTER_CTARANK, 32, 0},
     {"cluster_nctarank", PTX_SREG_CLUSTER_NCTARANK, 32, 0},
     {"is_explicit_cluster", PTX_SREG_IS_EXPLICIT_CLUSTER, 1, 0},
+    {"current_graph_exec", PTX_SREG_CURRENT_GRAPH_EXEC, 64, 0},
+    {"reserved_smem_offset_begin", PTX_SREG_RESERVED_SMEM_BEGIN, 32, 0},
+    {"reserved_smem_offset_end", PTX_SREG_RESERVED_SMEM_END, 32, 0},
+    {"reserved_smem_offset_cap", PTX_SREG_RESERVED_SMEM_CAP, 32, 0},
+    {"reserved_smem_offset_0", PTX_SREG_RESERVED_SMEM_0, 32, 0},
+    {"reserved_smem_offset_1", PTX_SREG_RESERVED_SMEM_1, 32, 0},
+    {"pm", PTX_SREG_PM, 32, 0},
+    {"pm", PTX_SREG_PM_64, 64, 0},
 };
 
 unsigned sreg_bits(enum ptx_sreg sreg)
@@ -296,7 +304,13 @@ int sreg_is_vector(enum ptx_sreg sreg)
     return 0;
 }
 
-/* %envreg0 ... 31, and the ones that exist but are not run here. */
+int sreg_is_numbered(enum ptx_sreg sreg)
+{
+    return sreg == PTX_SREG_ENVREG || sreg == PTX_SREG_PM ||
+           sreg == PTX_SREG_PM_64;
+}
+
+/* %envreg0 ... 31, %pm0 ... 7, %pm0_64 ... */
 static enum ptx_sreg numbered(const char *text, size_t len, uint8_t *dim)
 {
     unsigned n = 0;
@@ -310,12 +324,14 @@ static enum ptx_sreg numbered(const char *text, size_t len, uint8_t *dim)
         *dim = (uint8_t)n;
         return n < 32 ? PTX_SREG_ENVREG : PTX_SREG_NONE;
     }
-    if (len > 2 && text[0] == 'p' && text[1] == 'm' && text[2] >= '0' &&
-        text[2] <= '7')
-        return PTX_SREG_OTHER;
-    if (len > 20 && memcmp(text, "reserved_smem_offset", 20) == 0)
-        return PTX_SREG_OTHER;
-    return PTX_SREG_NONE;
+    if (len < 3 || text[0] != 'p' || text[1] != 'm' || text[2] < '0' ||
+        text[2] > '7')
+        return PTX_SREG_NONE;
+    *dim = (uint8_t)(text[2] - '0');
+    if (len == 3)
+        return PTX_SREG_PM;
+    return len == 6 && memcmp(text + 3, "_64", 3) == 0 ? PTX_SREG_PM_64
+                                                       : PTX_SREG_NONE;
 }
 
 enum ptx_sreg sreg_find(const char *text, size_t len, uint8_t *dim)
@@ -326,7 +342,7 @@ enum ptx_sreg sreg_find(const char *text, size_t len, uint8_t *dim)
     text++;
     len--;
     for (size_t i = 0; i < COUNT(sregs); i++) {
-        if (same(sregs[i].text, text, len) && sregs[i].sreg != PTX_SREG_ENVREG)
+        if (same(sregs[i].text, text, len) && !sreg_is_numbered(sregs[i].sreg))
             return sregs[i].sreg;
     }
     return numbered(text, len, dim);

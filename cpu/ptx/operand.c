@@ -106,10 +106,6 @@ static enum kiln_status special(struct parser *p, struct ptx_operand *o,
     int element = -1;
 
     o->kind = PTX_OPERAND_SREG;
-    if (o->sreg == PTX_SREG_OTHER) {
-        o->text = arena_strndup(p->arena, name->text, name->len);
-        return o->text ? KILN_OK : ptx_no_memory(p);
-    }
     if (!sreg_is_vector(o->sreg))
         return KILN_OK;
     o->dim = 3;

@@ -156,12 +156,10 @@ static void print_special(const struct ptx_operand *o, struct buffer *out)
 {
     static const char elements[] = "xyz";
 
-    if (o->sreg == PTX_SREG_OTHER)
-        buffer_text(out, o->text);
-    else
-        buffer_printf(out, "%%%s", sreg_text(o->sreg));
-    if (o->sreg == PTX_SREG_ENVREG)
-        buffer_printf(out, "%u", o->dim);
+    buffer_printf(out, "%%%s", sreg_text(o->sreg));
+    if (sreg_is_numbered(o->sreg))
+        buffer_printf(out, "%u%s", o->dim,
+                      o->sreg == PTX_SREG_PM_64 ? "_64" : "");
     else if (sreg_is_vector(o->sreg) && o->dim < 3)
         buffer_printf(out, ".%c", elements[o->dim]);
 }

@@ -225,7 +225,14 @@ enum ptx_sreg {
     PTX_SREG_CLUSTER_CTARANK,
     PTX_SREG_CLUSTER_NCTARANK,
     PTX_SREG_IS_EXPLICIT_CLUSTER,
-    PTX_SREG_OTHER /* known name, not run by this engine */
+    PTX_SREG_CURRENT_GRAPH_EXEC,
+    PTX_SREG_RESERVED_SMEM_BEGIN, /* %reserved_smem_offset_begin ... */
+    PTX_SREG_RESERVED_SMEM_END,
+    PTX_SREG_RESERVED_SMEM_CAP,
+    PTX_SREG_RESERVED_SMEM_0,
+    PTX_SREG_RESERVED_SMEM_1,
+    PTX_SREG_PM,   /* dim is 0..7 */
+    PTX_SREG_PM_64 /* likewise */
 };
 
 /* A variable of any space but .reg: module scope, function scope, or a
@@ -320,7 +327,6 @@ struct ptx_operand {
         const struct ptx_func *func;
         const struct ptx_table *table;
         struct ptx_operand *elems; /* VECTOR, ADDR_LIST */
-        const char *text;          /* SREG of PTX_SREG_OTHER: as written */
     };
 };
 /* %r1.b0 ... %r1.h1, the parts that vadd and its kin select. The selectors of

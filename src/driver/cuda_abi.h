@@ -423,6 +423,11 @@ typedef struct {
     size_t dataWindowSize;
 } CUlibraryHostUniversalFunctionAndDataTable;
 
+/* What describes a tensor to the copies of its parts; opaque. */
+typedef struct CUtensorMap_st {
+    __attribute__((aligned(64))) uint64_t opaque[16];
+} CUtensorMap;
+
 /* Layouts that programs were compiled against. */
 _Static_assert(sizeof(CUresult) == 4, "CUresult");
 _Static_assert(sizeof(CUlaunchConfig) == 56, "CUlaunchConfig");
@@ -433,6 +438,7 @@ _Static_assert(sizeof(CUDA_MEMCPY3D) == 200, "CUDA_MEMCPY3D");
 _Static_assert(sizeof(CUDA_RESOURCE_DESC) == 144, "CUDA_RESOURCE_DESC");
 _Static_assert(sizeof(CUDA_TEXTURE_DESC) == 104, "CUDA_TEXTURE_DESC");
 _Static_assert(sizeof(CUDA_RESOURCE_VIEW_DESC) == 112, "view desc");
+_Static_assert(sizeof(CUtensorMap) == 128, "CUtensorMap");
 _Static_assert(sizeof(CUmemPoolProps) == 88, "CUmemPoolProps");
 
 #endif

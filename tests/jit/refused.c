@@ -59,13 +59,10 @@ void run_refused(void)
            "tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4, %r1}, [%rd1, {%r5}];\n"
            "ret;\n",
            CUDA_ERROR_NOT_SUPPORTED, "line 22: tex.1d.v4.s32.s32");
-    refuse("a sparse matrix",
-           "{ .reg .f32 %f<5>; "
-           "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-           "{%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3, %r4}, "
-           "{%f1, %f2, %f3, %f4}, %r5, 0x0; }\n"
+    refuse("a sum over several devices",
+           "multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;\n"
            "ret;\n",
-           CUDA_ERROR_NOT_SUPPORTED, "line 21: mma.sp.sync.aligned.m16n8k16");
+           CUDA_ERROR_NOT_SUPPORTED, "line 21: multimem.red.relaxed.sys");
     refuse("a copy by a tensor map",
            "cp.async.bulk.commit_group;\n"
            "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group "

@@ -295,6 +295,25 @@ static const char cluster_text[] = START
     "xor.b32 %r7, %t, 63;\nshl.b32 %r7, %r7, 4;\nadd.u32 %r7, %r7, %r5;\n"
     "ld.shared::cluster.u32 %r6, [%r7+16384];\n" PUT("%r6", "1024");
 
+/* The first warp has come to the cluster's barrier, and waits there only when
+ * another warp has left it; the third ends before. Twice. */
+static const char ahead_text[] = START
+    "setp.eq.u32 %p2, %warp, 2;\n@%p2 exit;\n"
+    "setp.eq.u32 %p1, %warp, 0;\nadd.u32 %r30, %r5, 16384;\n"
+    "mov.u32 %r7, 1;\n"
+    "AGAIN: barrier.cluster.arrive.release;\n@!%p1 bra WAIT;\n"
+    "SPIN: ld.volatile.shared.u32 %r6, [%r30];\nsetp.lt.u32 %p3, %r6, %r7;\n"
+    "@%p3 bra SPIN;\n"
+    "WAIT: barrier.cluster.wait.acquire;\n@%p1 bra NEXT;\n"
+    "st.volatile.shared.u32 [%r30], %r7;\n"
+    "NEXT: add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p3, %r7, 3;\n"
+    "@%p3 bra AGAIN;\n" PUT("%r7", "0");
+
+static uint32_t three(uint32_t at)
+{
+    return at < 64 ? 3 : 0x5a5a5a5a;
+}
+
 /* clang-format on */
 
 int main(void)
@@ -310,8 +329,13 @@ int main(void)
               10 * 32, counted);
     words_run("cp.async.bulk to shared memory and back", 90, 128, bulk_text,
               1024, there_and_back);
+    words_in_cluster(1);
     words_run("st.async and red.async", 90, 64, store_text, 128, stored);
+    words_in_cluster(0);
     words_run("elect.sync in halves of a warp", 90, 32, elect_text, 64, leader);
+    words_in_cluster(1);
     words_run("a cluster of one block", 90, 64, cluster_text, 5 * 64, ranks);
+    words_run("a warp that waits later than others at the cluster's barrier",
+              90, 96, ahead_text, 96, three);
     return test_end();
 }

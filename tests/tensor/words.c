@@ -13,10 +13,11 @@ enum { UNTOUCHED = 0x5a5a5a5a };
 uint32_t in_words[IN_WORDS];
 static uint32_t out_words[OUT_WORDS];
 static CUdeviceptr in_at, out_at;
+static int in_cluster;
 
 static const char head[] =
     ".version 8.6\n.target sm_%u\n.address_size 64\n"
-    ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+    ".visible .entry k(.param .u64 in, .param .u64 out)%s\n{\n"
     ".shared .align 128 .b8 room[32768];\n"
     ".reg .b32 %%r<64>, %%lane, %%t, %%warp;\n.reg .b64 %%x<16>, %%in, %%out;\n"
     ".reg .pred %%p<8>;\n.reg .b16 %%h<8>;\n.reg .f32 %%f<16>;\n"
@@ -42,6 +43,11 @@ void words_open(void)
 void words_fill(void)
 {
     OK(cuMemcpyHtoD_v2(in_at, in_words, sizeof in_words));
+}
+
+void words_in_cluster(int on)
+{
+    in_cluster = on;
 }
 
 static int launch(CUmodule module, unsigned threads)
@@ -70,7 +76,9 @@ void words_run(const char *name, unsigned sm, unsigned threads,
     size_t at;
 
     log[0] = 0;
-    at = put(text, 0, sizeof text, head, sm, (unsigned)IN_WORDS, threads);
+    at = put(text, 0, sizeof text, head, sm,
+             in_cluster ? " .reqnctapercluster 1, 1, 1" : "",
+             (unsigned)IN_WORDS, threads);
     put(text, at, sizeof text, "%s\nret;\n}\n", body);
     if (cuModuleLoadDataEx(&module, text, 2, options, values)) {
         CHECK_SAYS(0, "%s: loads: %s", name, log);

@@ -22,6 +22,10 @@ typedef uint32_t expect_fn(uint32_t at);
 void words_open(void);
 /* in_words were changed: to the device. */
 void words_fill(void);
+/* Whether the kernels that follow are launched as clusters of one block: an
+ * H200 takes st.async and red.async of no others
+ * (CUDA_ERROR_ILLEGAL_INSTRUCTION). */
+void words_in_cluster(int on);
 void words_run(const char *name, unsigned sm, unsigned threads,
                const char *body, unsigned words, expect_fn *expect);
 

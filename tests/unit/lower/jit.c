@@ -170,6 +170,10 @@ static enum kiln_status lower_form(struct jit *jit, const struct form *form,
                             : 0;
         if (i < insn->dst_count)
             dst_bits[i] = bits;
+        else if (o->kind == PTX_OPERAND_VECTOR)
+            for (unsigned j = 0; j < o->count; j++)
+                src[count++] = load(
+                    jit, in, n++, ptx_type_bits(f->regs[o->elems[j].reg].type));
         else if (bits)
             src[count++] = load(jit, in, n++, bits);
         else

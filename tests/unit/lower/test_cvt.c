@@ -197,6 +197,129 @@ static void to_small(const struct form *f, const uint64_t *in, uint64_t *out)
     out[0] = small_encode(f, high) << bits | small_encode(f, low);
 }
 
+/* --- random bits, powers of two, integers of 4 and 2 bits --- */
+
+static const struct narrow {
+    const char *name;
+    unsigned mantissa;
+    int bias;
+    unsigned random, most, over, nan, bits, sign;
+} narrows[] = {{".f16x2", 10, 15, 13, 0x7bff, 0x7c00, 0x7fff, 16, 15},
+               {".bf16x2", 7, 127, 16, 0x7f7f, 0x7f80, 0x7fff, 16, 15},
+               {".e4m3x4", 3, 7, 16, 0x7e, 0x7e, 0x7f, 8, 7},
+               {".e5m2x4", 2, 15, 16, 0x7b, 0x7b, 0x7f, 8, 7},
+               {".e2m3x4", 3, 1, 16, 0x1f, 0x1f, 0x1f, 8, 5},
+               {".e3m2x4", 2, 3, 16, 0x1f, 0x1f, 0x1f, 8, 5},
+               {".e2m1x4", 1, 1, 16, 0x07, 0x07, 0x07, 4, 3}};
+
+/* In units of the last place, with what is random added behind the point, and
+ * no more of that: the next number towards zero. */
+static uint64_t random_code(const struct form *f, const struct narrow *k,
+                            uint64_t bits, uint64_t random)
+{
+    const uint32_t low = (uint32_t)bits;
+    float x;
+    double size, units;
+    int e;
+    uint64_t code, sign;
+
+    memcpy(&x, &low, 4);
+    if (isnan(x))
+        return k->nan;
+    if (form_has(f, ".relu") && !(x > 0))
+        return 0;
+    sign = (uint64_t) !!signbit(x) << k->sign;
+    size = fabs((double)x);
+    if (isinf(size))
+        return sign | (form_has(f, ".satfinite") ? k->most : k->over);
+    frexp(size, &e); /* size is 2^(e-1) and more */
+    e = size == 0 || e < 2 - k->bias ? 2 - k->bias : e;
+    units = ldexp(size, (int)k->mantissa + 1 - e);
+    code = (uint64_t)floor(units + ldexp((double)random, -(int)k->random));
+    code += (uint64_t)(e - 2 + k->bias) << k->mantissa;
+    if (code > k->most)
+        code = form_has(f, ".satfinite") ? k->most : k->over;
+    return code | sign;
+}
+
+static void by_random_bits(const struct form *f, const uint64_t *in,
+                           uint64_t *out)
+{
+    const struct narrow *k = narrows;
+
+    while (!form_has(f, k->name))
+        k++;
+    const unsigned n = k->bits == 16 ? 2 : 4;
+    const uint64_t r = in[n];
+    out[0] = 0;
+    for (unsigned i = 0; i < n; i++) {
+        const int first = i < n / 2;
+        uint64_t mine = (first ? r >> 16 : r) & ((1u << k->random) - 1);
+        if (k->bits == 4)
+            mine = first ? (r >> 24 & 255) << 8 | (r >> 8 & 255)
+                         : (r >> 16 & 255) << 8 | (r & 255);
+        out[0] = out[0] << k->bits | random_code(f, k, in[i], mine);
+    }
+}
+
+/* The exponent of the power of two next to the size of a number. */
+static uint64_t power_code(const struct form *f, uint64_t bits)
+{
+    const uint32_t low = (uint32_t)bits & 0x7fffffff;
+    float x;
+    int e, code;
+
+    memcpy(&x, &low, 4);
+    if (isnan(x))
+        return 255;
+    if (isinf(x))
+        return form_has(f, ".satfinite") ? 254 : 255;
+    code = frexpf(x, &e) == 0.5f || !form_has(f, ".rp") ? e - 1 : e;
+    code = x == 0 || code < -127 ? 0 : code + 127;
+    if (code == 255 && form_has(f, ".satfinite"))
+        code = 254;
+    return (uint64_t)code;
+}
+
+static void to_power(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    const int halves = form_has(f, ".bf16x2");
+
+    out[0] = power_code(f, halves ? in[0] & 0xffff0000 : in[0]) << 8 |
+             power_code(f, halves ? in[0] << 16 : in[1]);
+}
+
+static void from_power(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    (void)f;
+    out[0] = 0;
+    for (int i = 0; i < 2; i++) {
+        const unsigned code = in[0] >> 8 * i & 255;
+        const float x = ldexpf(1, (int)code - 127);
+        uint32_t bits;
+
+        memcpy(&bits, &x, 4);
+        out[0] |= (code == 255 ? 0x7fffu : (uint64_t)bits >> 16) << 16 * i;
+    }
+}
+
+/* arg: bits of a part, and 8 more where it is signed. */
+static void pack_small(const struct form *f, const uint64_t *in, uint64_t *out)
+{
+    const unsigned bits = f->arg % 8, is_signed = f->arg / 8;
+    const int64_t most = (1 << (bits - is_signed)) - 1;
+    const int64_t least = is_signed ? -most - 1 : 0;
+
+    out[0] = in[2] << 2 * bits;
+    for (int i = 0; i < 2; i++) {
+        int64_t v = (int32_t)in[i];
+
+        v = v > most ? most : v < least ? least : v;
+        out[0] |= ((uint64_t)v & ((1u << bits) - 1)) << bits * !i;
+    }
+    out[0] &= 0xffffffff;
+}
+
 static void from_small(const struct form *f, const uint64_t *in, uint64_t *out)
 {
     const struct small *k = small_of(f);
@@ -317,6 +440,32 @@ static const struct form forms[] = {
     {"cvt.rn.f16x2.e2m3x2 r, h", "w", from_small, BITS, 0, 0},
     {"cvt.rn.f16x2.e3m2x2 r, h", "w", from_small, BITS, 0, 0},
     {"cvt.rn.f16x2.e2m1x2 r, q", "w", from_small, BITS, 0, 0},
+    {"cvt.rs.f16x2.f32 r, r, r, r", "ffi", by_random_bits, BITS, 0, 0},
+    {"cvt.rs.relu.satfinite.f16x2.f32 r, r, r, r", "ffi", by_random_bits, BITS,
+     0, 0},
+    {"cvt.rs.bf16x2.f32 r, r, r, r", "ffi", by_random_bits, BITS, 0, 0},
+    {"cvt.rs.satfinite.bf16x2.f32 r, r, r, r", "ffi", by_random_bits, BITS, 0,
+     0},
+    {"cvt.rs.satfinite.e4m3x4.f32 r, {r, r, r, r}, r", "ffffi", by_random_bits,
+     BITS, 0, 0},
+    {"cvt.rs.relu.satfinite.e5m2x4.f32 r, {r, r, r, r}, r", "ffffi",
+     by_random_bits, BITS, 0, 0},
+    {"cvt.rs.satfinite.e2m3x4.f32 r, {r, r, r, r}, r", "ffffi", by_random_bits,
+     BITS, 0, 0},
+    {"cvt.rs.satfinite.e3m2x4.f32 r, {r, r, r, r}, r", "ffffi", by_random_bits,
+     BITS, 0, 0},
+    {"cvt.rs.satfinite.e2m1x4.f32 h, {r, r, r, r}, r", "ffffi", by_random_bits,
+     BITS, 0, 0},
+    {"cvt.rz.ue8m0x2.f32 h, r, r", "ff", to_power, BITS, 0, 0},
+    {"cvt.rp.ue8m0x2.f32 h, r, r", "ff", to_power, BITS, 0, 0},
+    {"cvt.rp.satfinite.ue8m0x2.f32 h, r, r", "ff", to_power, BITS, 0, 0},
+    {"cvt.rz.satfinite.ue8m0x2.bf16x2 h, r", "y", to_power, BITS, 0, 0},
+    {"cvt.rp.ue8m0x2.bf16x2 h, r", "y", to_power, BITS, 0, 0},
+    {"cvt.rn.bf16x2.ue8m0x2 r, h", "w", from_power, BITS, 0, 0},
+    {"cvt.pack.sat.u4.s32.b32 r, r, r, r", "iii", pack_small, BITS, 4, 0},
+    {"cvt.pack.sat.s4.s32.b32 r, r, r, r", "iii", pack_small, BITS, 12, 0},
+    {"cvt.pack.sat.u2.s32.b32 r, r, r, r", "iii", pack_small, BITS, 2, 0},
+    {"cvt.pack.sat.s2.s32.b32 r, r, r, r", "iii", pack_small, BITS, 10, 0},
     {"cvt.rna.tf32.f32 r, r", "f", convert, BITS, 0, 0},
     {"cvt.rn.tf32.f32 r, r", "f", convert, BITS, 0, 0},
     {"cvt.rz.tf32.f32 r, r", "f", convert, BITS, 0, 0},
