@@ -381,9 +381,12 @@ static void from_file(void)
 
 int main(void)
 {
-    CUcontext context = test_start();
+    CUcontext context;
     CUmodule module = NULL;
 
+    /* The driver of a version takes no newer PTX; Kiln's own does. */
+    setenv("KILN_CPU_DRIVER_VERSION", "13000", 0);
+    context = test_start();
     test_need_compiler();
     logs();
     images();
