@@ -22,7 +22,7 @@ enum {
     MATRIX_C = 3072,
     MATRIX_D = 4096,
     MATRIX_X = 5120, /* addresses and the like */
-    MATRIX_AREA = MATRIX_X + 256,
+    MATRIX_AREA = MATRIX_X + 320,
     MATRIX_TILE = 128 /* bytes of a register of 32 bits */
 };
 

@@ -87,6 +87,11 @@ void emit_mma(struct emit *e, const struct graph_insn *insn)
         mma_quad(e, insn);
         return;
     }
+    if (mma_is_scaled(p) &&
+        (ptx_has(p, PTX_MOD_BLOCK_SCALE) || read_mma(p, &m))) {
+        mma_scaled(e, insn);
+        return;
+    }
     if (read_mma(p, &m)) {
         emit_refuse(e, p, NULL);
         return;

@@ -49,6 +49,11 @@ void mma_helper(struct emit *e, const struct mma *m, struct matrix_fn *fn);
 int mma_sparse(struct emit *e, const struct graph_insn *insn,
                const struct mma *m);
 
+/* mma by .kind, for which a register may hold what it does not elsewhere, and
+ * with scales (mma_scaled.c). */
+int mma_is_scaled(const struct ptx_insn *p);
+void mma_scaled(struct emit *e, const struct graph_insn *insn);
+
 /* mma.m8n8k4 of f16 (mma_quad.c). */
 void mma_quad(struct emit *e, const struct graph_insn *insn);
 #endif

@@ -231,8 +231,9 @@ enum ptx_sreg {
     PTX_SREG_RESERVED_SMEM_CAP,
     PTX_SREG_RESERVED_SMEM_0,
     PTX_SREG_RESERVED_SMEM_1,
-    PTX_SREG_PM,   /* dim is 0..7 */
-    PTX_SREG_PM_64 /* likewise */
+    PTX_SREG_PM,    /* dim is 0..7 */
+    PTX_SREG_PM_64, /* likewise */
+    PTX_SREG_COUNT
 };
 
 /* A variable of any space but .reg: module scope, function scope, or a

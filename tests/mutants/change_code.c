@@ -134,7 +134,7 @@ static int special_register(struct mutant *mu)
         return 0;
     *o = (struct ptx_operand){
         .kind = PTX_OPERAND_SREG,
-        .sreg = (enum ptx_sreg)(1 + rng_below(mu->r, PTX_SREG_OTHER - 1)),
+        .sreg = (enum ptx_sreg)(1 + rng_below(mu->r, PTX_SREG_COUNT - 1)),
         .dim = (uint8_t)rng_below(mu->r, 3)};
     return 1;
 }
