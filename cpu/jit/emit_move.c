@@ -194,8 +194,7 @@ static LLVMValueRef below(struct emit *e, LLVMValueRef v, LLVMValueRef base,
 }
 
 /* Inside the reserved window, among the block's frames, the module's constants
- * or the launch's parameters. Both of these are global memory too (PTX ISA,
- * isspacep). */
+ * or the launch's parameters. */
 static LLVMValueRef in_space(struct emit *e, enum ptx_space space,
                              LLVMValueRef v, struct form f)
 {
@@ -236,8 +235,10 @@ static LLVMValueRef inside(struct emit *e, const struct graph_insn *insn, int j,
     (void)bits;
     if (space != PTX_SPACE_GLOBAL)
         return in_space(e, space, v, f);
+    /* parameters are global memory too, constants are not, as on an H200 */
     other = LLVMBuildOr(e->l.b, in_space(e, PTX_SPACE_SHARED, v, f),
                         in_space(e, PTX_SPACE_LOCAL, v, f), "");
+    other = LLVMBuildOr(e->l.b, other, in_space(e, PTX_SPACE_CONST, v, f), "");
     return LLVMBuildNot(e->l.b, other, "");
 }
 

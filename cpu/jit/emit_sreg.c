@@ -174,13 +174,12 @@ LLVMValueRef emit_sreg_base(struct emit *e, const struct ptx_operand *o,
         return emit_const(e, 64, 0);
     case PTX_SREG_RESERVED_SMEM_BEGIN:
     case PTX_SREG_RESERVED_SMEM_0:
-        return emit_const(e, 32, e->layout->reserved);
     case PTX_SREG_RESERVED_SMEM_1:
-        return emit_const(e, 32, e->layout->reserved + LAYOUT_RESERVED_1);
+        return emit_const(e, 32, e->layout->reserved);
     case PTX_SREG_RESERVED_SMEM_END:
+        return emit_const(e, 32, e->layout->reserved + LAYOUT_RESERVED_USED);
     case PTX_SREG_RESERVED_SMEM_CAP:
-        return emit_const(e, 32,
-                          e->layout->reserved + e->layout->reserved_size);
+        return emit_const(e, 32, e->layout->reserved + LAYOUT_RESERVED);
     default:
         unknown(e, o, line);
         return emit_const(e, 32, 0);

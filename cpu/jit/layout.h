@@ -19,9 +19,9 @@ struct layout_place {
     uint64_t offset;
 };
 
-/* Where the second of the two users of reserved memory has its part, which is
- * cooperative groups of CUDA C++, for tiles of several warps. */
-enum { LAYOUT_RESERVED = 1024, LAYOUT_RESERVED_1 = 512 };
+/* What an H200 has: 1024 bytes, of which 288 are in use, by cooperative groups
+ * of CUDA C++ for tiles of several warps. */
+enum { LAYOUT_RESERVED = 1024, LAYOUT_RESERVED_USED = 288 };
 
 struct layout_kernel {
     const struct ptx_func *func;

@@ -51,6 +51,8 @@ void mma_run_loop(struct emit *e, const struct product *p,
 
 /* mma_sum.c: sums of floats as tensor cores take them; columns: C, then D. */
 int mma_is_aligned(const struct mma *m);
+/* Sparse bytes: blocks are of every second step, not of halves of registers. */
+int mma_takes_turns(const struct mma *m);
 void mma_note_row(struct emit *e, struct product *p, int is_a, LLVMValueRef v,
                   uint64_t at);
 void mma_sum(struct emit *e, struct product *p);

@@ -79,6 +79,13 @@ static LLVMValueRef widen_column(struct emit *e, LLVMValueRef v, unsigned t)
     return lower_widen_half(&e->l, cast_(&e->l, v, halves));
 }
 
+/* Where the rows of step i stand: of sparse bytes the even steps first, which
+ * are added before the odd ones (mma_sum.c). */
+static unsigned step_place(const struct product *p, unsigned i)
+{
+    return mma_takes_turns(p->m) ? i % 2 * (p->steps / 2) + i / 2 : i;
+}
+
 void mma_spread_a(struct emit *e, struct product *p, LLVMValueRef regs)
 {
     enum ptx_type t = p->m->a;
@@ -93,6 +100,7 @@ void mma_spread_a(struct emit *e, struct product *p, LLVMValueRef regs)
             both[k] = side_by_side(e, reg, k);
         for (unsigned c = 0; c < 4; c++) {
             v = p->paired ? NULL : table_column(e, p, reg, p->m->m / 8, c);
+            at = step_place(p, 4 * i + c) * p->parts * row;
             for (unsigned k = 0; k < p->parts; k++, at += row)
                 keep(e, p, 1,
                      p->paired ? widen_column(e, both[k], c)
@@ -118,6 +126,7 @@ void mma_spread_b(struct emit *e, struct product *p, LLVMValueRef regs)
                 continue;
             }
             v = table_column(e, p, &reg, 1, c);
+            at = step_place(p, 4 * i + c) * p->parts * row;
             for (unsigned k = 0; k < p->parts; k++, at += row)
                 keep(e, p, 0, mma_part(e, v, t, k), at);
         }

@@ -6,9 +6,11 @@
  *
  * Items are what an index speaks of: an element, or two of 4 bits. Of each
  * four items two are there, with an index of two bits each; of tf32 one of
- * two, with an index of four bits, 0100 or 1110. The bits of a row go, 16 a
- * thread, to one, two or all four of the threads of its quad; the lower half
- * of a word is of row g, the upper one of row g + 8.
+ * two, with an index of four bits, 0100 or 1110. One, two or all four of the
+ * threads of a quad have the bits of rows g and g + 8. Where items are larger
+ * than a byte, each has 16 bits of row g in the lower half of a word, and of
+ * row g + 8 in the upper; where they are bytes, it has 32 bits of one of them,
+ * in turn. The ISA shows that in pictures; an H200 does so.
  *
  * What is not there must not be multiplied, even by an infinity: of floats it
  * becomes -0, and what is there and -0 becomes +0, which no sum shows.
@@ -57,14 +59,22 @@ static LLVMValueRef place_of(struct emit *e, const struct sparse *s,
     struct lower *l = &e->l;
     unsigned each = s->one_of_two ? 4 : 2, threads = s->items * each / 16;
     LLVMValueRef bit = i_mul(l, j, k_int(j, each)), lane, word, index;
+    LLVMValueRef upper = i_lshr(l, row, k_int(row, 3)), thread;
 
+    if (s->bytes == 1) {
+        thread = i_lshr(l, bit, k_int(bit, 5));
+        thread = i_or(l, i_shl(l, thread, k_int(thread, 1)), upper);
+        bit = i_and(l, bit, k_int(bit, 31));
+    } else {
+        thread = i_lshr(l, bit, k_int(bit, 4));
+        bit = i_and(l, bit, k_int(bit, 15));
+        bit = i_or(l, bit, i_shl(l, upper, k_int(upper, 4)));
+    }
     lane = i_shl(l, i_and(l, row, k_int(row, 7)), k_int(row, 2));
-    lane = i_add(l, lane, i_lshr(l, bit, k_int(bit, 4)));
+    lane = i_add(l, lane, thread);
     lane = i_add(l, lane, k_int(lane, s->selector * threads));
     word = LLVMBuildLoad2(l->b, e->i32,
                           LLVMBuildGEP2(l->b, e->i32, words, &lane, 1, ""), "");
-    bit = i_and(l, bit, k_int(bit, 15));
-    bit = i_or(l, bit, i_shl(l, i_lshr(l, row, k_int(row, 3)), k_int(row, 4)));
     index = i_lshr(l, lower_width(l, word, 64, 0), bit);
     if (s->one_of_two) {
         index = i_and(l, i_lshr(l, index, k_int(index, 1)), k_int(index, 1));

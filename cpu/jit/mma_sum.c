@@ -36,6 +36,11 @@ static int is_byte(const struct mma *m)
     return m->a == PTX_E4M3 || m->a == PTX_E5M2;
 }
 
+int mma_takes_turns(const struct mma *m)
+{
+    return m->sparse && is_byte(m);
+}
+
 static int is_wide(const struct product *p)
 {
     return p->part_bytes == 8;
@@ -321,7 +326,11 @@ static void add_rows(struct emit *e, const struct product *p, unsigned first,
     }
     if (is_byte(p->m)) {
         for (unsigned part = 0; part < 4; part += 2) {
+            const unsigned half = part / 2 * p->steps / 2;
             struct block b = {0, p->steps, part, part + 2};
+
+            if (mma_takes_turns(p->m))
+                b = (struct block){half, half + p->steps / 2, 0, 4};
 
             add_block(e, p, &b, first, s);
             for (unsigned n = 0; n < COLUMNS; n++)

@@ -136,8 +136,8 @@ static void numbered_registers(void)
 }
 
 /* Addresses of local, shared, constant, global and parameter memory, and what
- * isspacep says of each: a bit, a byte for each of its spaces. Constants and
- * parameters are global memory as well. */
+ * isspacep says of each: a bit, a byte for each of its spaces. Parameters
+ * are global memory as well. */
 static void spaces(void)
 {
     static const char *const names[] = {
@@ -162,7 +162,7 @@ static void spaces(void)
                 names[i], a, 1u << (a + i % 4 * 8), i / 4, i / 4);
     one("isspacep", 90, 90,
         ".const .align 4 .u32 c = 1;\n.global .align 4 .u32 g = 1;\n", body,
-        (uint32_t[4]){0x02020201, 0x1c101004});
+        (uint32_t[4]){0x02020201, 0x18101004});
 }
 
 /* The newest is one that this driver does not know: taken, since it knows
@@ -209,6 +209,10 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         list_run(&rows[i].kernel, of_row, &rows[i]);
+    if (is_kiln) /* ptxas takes it for objects to be linked alone */
+        one("unified variable", 90, 90,
+            ".global .attribute(.unified(19, 95)) .align 4 .u32 v = 8;\n",
+            "ld.global.u32 %o0, [v];\n", (uint32_t[4]){8});
     numbered_registers();
     spaces();
     versions();

@@ -63,21 +63,16 @@ void run_refused(void)
            "multimem.red.relaxed.sys.global.add.u32 [%rd1], %r1;\n"
            "ret;\n",
            CUDA_ERROR_NOT_SUPPORTED, "line 21: multimem.red.relaxed.sys");
-    refuse("a copy by a tensor map",
+    refuse("a copy by a tensor map of columns of images",
            "cp.async.bulk.commit_group;\n"
-           "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group "
-           "[%rd1, {%r1}], [%r2];\n"
+           "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs"
+           ".bulk_group [%rd1, {%r1, %r2, %r3}], [%r2];\n"
            "ret;\n",
-           CUDA_ERROR_NOT_SUPPORTED, "line 22: cp.async.bulk.tensor.1d");
+           CUDA_ERROR_NOT_SUPPORTED, "line 22: cp.async.bulk.tensor.3d");
     refuse("a question of textures",
            "istypep.texref %p1, %rd1;\n"
            "ret;\n",
            CUDA_ERROR_NOT_SUPPORTED, "line 21: istypep.texref");
-    refuse("a store without a type",
-           "cp.async.bulk.wait_group 0;\n"
-           "st.bulk [%rd1], 16, 0;\n"
-           "ret;\n",
-           CUDA_ERROR_NOT_SUPPORTED, "line 22: st.bulk");
     refuse("what is no PTX",
            "mov.u32 %r1, 1;\n"
            "frobnicate.u32 %r1, %r1;\n"

@@ -233,8 +233,10 @@ int main(void)
                 (uint32_t)random_bits() & (row->keep ? row->keep : UINT32_MAX);
         words_fill();
         run(to_global, "global");
+        words_in_cluster(1); /* or an H200 does not take it */
         if (row->shared)
             run(to_shared, "shared");
+        words_in_cluster(0);
     }
     return test_end();
 }
