@@ -256,7 +256,7 @@ void tensor_call(struct abi_block *block, uint32_t warp, uint32_t what,
     const unsigned mxcsr = _mm_getcsr();
     const unsigned op = what % ABI_TENSOR_RANK, rank = what / ABI_TENSOR_RANK;
 
-    slot->service_ip = (uintptr_t)__builtin_return_address(0) - 1;
+    slot->serving = 1;
     for (; mask; mask &= mask - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(mask);
         const struct tensor_map *m =
@@ -277,5 +277,5 @@ void tensor_call(struct abi_block *block, uint32_t warp, uint32_t what,
         args->bytes[lane] = (uint32_t)box(&w, first);
     }
     _mm_setcsr(mxcsr);
-    slot->service_ip = 0;
+    slot->serving = 0;
 }

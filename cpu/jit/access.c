@@ -22,8 +22,16 @@ static void add_copy(struct list *l)
         p->operand_count > 2 ? (uint32_t)p->operands[2].ival : 0;
 
     if (ptx_has(p, PTX_MOD_BULK)) {
-        if (p->operand_count < 3)
-            return; /* a commit or a wait */
+        if (p->operand_count < 3 || ptx_has(p, PTX_MOD_PREFETCH))
+            return;                       /* a commit or a wait */
+        if (ptx_has(p, PTX_MOD_TENSOR)) { /* the engine looks at the map */
+            const int is_load = p->space == PTX_SPACE_SHARED;
+
+            add(l, is_load ? 0 : 2, PTX_SPACE_SHARED, 16, is_load);
+            if (is_load)
+                add(l, 3, PTX_SPACE_SHARED, 8, 1);
+            return;
+        }
         add(l, 0, p->space, 16, 1);
         add(l, 1, p->space2, 16, 0);
         if (ptx_has(p, PTX_MOD_COMPLETE_TX_BYTES))
@@ -65,7 +73,8 @@ int access_list(const struct graph_insn *insn, struct access_at list[ACCESSES])
     case PTX_OP_ST:
     case PTX_OP_ATOM:
     case PTX_OP_RED:
-        add(&l, p->dst_count, p->space, bytes, 1);
+        add(&l, p->dst_count, p->space, ptx_has(p, PTX_MOD_BULK) ? 8 : bytes,
+            1);
         if (ptx_has(p, PTX_MOD_ASYNC))
             add(&l, 2, PTX_SPACE_SHARED, 8, 1);
         break;

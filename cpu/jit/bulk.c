@@ -176,6 +176,7 @@ void store_bulk(struct emit *e, const struct graph_insn *insn)
 
     emit_address(e, insn, 0, &to);
     fn = zero_helper(e, &type);
+    emit_note_line(e);
     for (unsigned c = 0; c < e->chunks; c++)
         LLVMBuildCall2(e->l.b, type, fn,
                        (LLVMValueRef[]){emit_address_vector(e, &to, c),

@@ -96,7 +96,7 @@ struct emit {
     LLVMValueRef frame, dispatch;
     LLVMValueRef barrier_result;    /* fibers: an alloca */
     LLVMValueRef addresses;         /* emit_check.c: an alloca */
-    LLVMValueRef tensor;                      /* tensor.c: likewise */
+    LLVMValueRef tensor;            /* tensor.c: likewise */
     LLVMValueRef area;              /* matrix.h: an alloca, on first use */
     LLVMValueRef texture;           /* struct abi_texture, likewise */
     struct emit_wait *waits;        /* by block */

@@ -27,8 +27,8 @@ struct layout_kernel {
     const struct ptx_func *func;
     uint32_t static_shared; /* bytes; where dynamic shared memory starts */
     uint32_t dynamic_align;
-    uint32_t local_bytes;        /* a thread, a multiple of 16 */
-    uint32_t flags;              /* OBJECT_KERNEL_* */
+    uint32_t local_bytes;          /* a thread, a multiple of 16 */
+    uint32_t flags;                /* OBJECT_KERNEL_* */
     uint64_t const_at, const_size; /* the module's constants in its data */
     /* Shared memory that a kernel finds by %reserved_smem_offset_*: zeros when
      * a block begins. Only where it names one of these. */

@@ -119,6 +119,7 @@ void async_tensor(struct emit *e, const struct graph_insn *insn)
             put(e, emit_element_vector(e, insn, map + 1, (int)d, c, 32),
                 offsetof(struct abi_tensor, at) + (size_t)d * ABI_WARP * 4, c,
                 4);
+    emit_note_line(e);
     emit_call_engine(
         e, offsetof(struct abi_block, tensor), LLVMVoidTypeInContext(e->l.ctx),
         (LLVMValueRef[]){e->block, e->warp,
