@@ -65,8 +65,9 @@ static LLVMValueRef to_shared(struct emit *e, LLVMValueRef v, int64_t add)
     LLVMTypeRef wide = is_vector ? emit_vec(e, e->i64) : e->i64;
     LLVMValueRef k = emit_const(e, 64, (uint64_t)add), p;
 
+    /* of 64 bits, or of 16 */
     if (type != narrow)
-        v = LLVMBuildTrunc(e->l.b, v, narrow, "");
+        v = LLVMBuildIntCast2(e->l.b, v, narrow, 0, "");
     v = LLVMBuildSExt(e->l.b, v, wide, "");
     /* The scalar first: a gather can take it for its base. */
     p = add ? offset_ptr(e, e->shared, k) : e->shared;

@@ -365,6 +365,14 @@ static const struct test_case {
      "setp.lt.u32 %p1, %r4, 4;\n"
      "@%p1 bra L;\nret;\n",
      first_is_loop, 0, 1},
+    {"an address of 16 bits, and a prefetch with a policy",
+     ".reg .b16 %h;\nmov.u32 %r1, 1;\n"
+     "createpolicy.fractional.L2::evict_first.b64 %rd2, 1.0;\n"
+     "cp.async.bulk.prefetch.L2.global.L2::cache_hint [%out], 16, %rd2;\n"
+     "mov.u32 %r4, sh;\nmad.lo.u32 %r3, %t, 4, %r4;\nst.shared.u32 [%r3], "
+     "%r1;\n"
+     "cvt.u16.u32 %h, %r3;\nld.shared.u32 %r2, [%h];\n" STORE("%r2") "ret;\n",
+     constant_1, 0, 0},
     {"comparisons whose results go nowhere",
      "mov.u32 %r1, 3;\nsetp.lt.u32 _, %r1, %t;\n"
      "setp.lt.and.u32 _|%p1, %t, 2000, %p1;\nmov.u32 %r2, 0;\n"
