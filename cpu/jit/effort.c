@@ -31,7 +31,8 @@ struct effort_size effort_size(const struct ptx_func *f)
 
         if (p->op != PTX_OP_BRA)
             continue;
-        n.branches++;
+        n.jumps++;
+        n.branches += p->guard >= 0;
         n.loops += p->operands[0].kind == PTX_OPERAND_LABEL &&
                    f->labels[p->operands[0].label].insn <= i;
     }
@@ -42,10 +43,9 @@ enum effort effort_of(const struct ptx_func *f)
 {
     struct effort_size n = effort_size(f);
 
-    if (n.insns > HUGE_INSNS || n.branches > HUGE_BRANCHES ||
-        n.loops > HUGE_LOOPS)
+    if (n.insns > HUGE_INSNS || n.jumps > HUGE_BRANCHES || n.loops > HUGE_LOOPS)
         return EFFORT_HUGE;
-    if (n.insns > LARGE_INSNS || n.branches > LARGE_BRANCHES)
+    if (n.insns > LARGE_INSNS || n.jumps > LARGE_BRANCHES)
         return EFFORT_LARGE;
     return EFFORT_FULL;
 }

@@ -30,9 +30,10 @@ enum {
     EFFORT_MOST_MADE = 3000000       /* of LLVM's, that a kernel becomes */
 };
 
-/* Of a kernel, its calls expanded; a branch back is a loop. */
+/* Of a kernel, its calls expanded. A branch is a jump under a guard, a loop a
+ * jump back; a return from a call is a jump. */
 struct effort_size {
-    size_t insns, branches, loops;
+    size_t insns, jumps, branches, loops;
 };
 struct effort_size effort_size(const struct ptx_func *f);
 enum effort effort_of(const struct ptx_func *f);

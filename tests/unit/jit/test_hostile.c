@@ -85,7 +85,7 @@ static void what_is_too_much_is_refused_with_its_size(void **state)
             "0 loops; 200000, 10000, 2000 at most: make it several kernels");
     refused("branches", 10001, "10001 branches, 0 loops");
     refused("loops_in_a_row", 2001, "2001 branches, 2001 loops");
-    refused("targets", 10000, "branches");
+    refused("targets", 10002, "10001 branches, 0 loops");
     refused("doubled_calls", 40, "more than 200000 instructions");
     refused("ring", 1000, "calls too deep");
     refused("parameters", 10000, "parameter space");
