@@ -45,7 +45,7 @@ const char *space_text(enum ptx_space space);
 enum ptx_sreg sreg_find(const char *text, size_t len, uint8_t *dim);
 unsigned sreg_bits(enum ptx_sreg sreg);
 int sreg_is_vector(enum ptx_sreg sreg);
-int sreg_is_numbered(enum ptx_sreg sreg); /* %envreg3: dim is 3 */
+int sreg_is_numbered(enum ptx_sreg sreg);  /* %envreg3: dim is 3 */
 const char *sreg_text(enum ptx_sreg sreg); /* without the % */
 int op_is_open(enum ptx_op op);
 
