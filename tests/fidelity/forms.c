@@ -71,6 +71,7 @@ struct plan {
     unsigned type_count;
     int wide; /* registers of 64 bits where they may be wider */
     int with_optional;
+    int emulated; /* of video instructions: those, or the others */
     struct fid_cases *all;
     unsigned made;
 };
@@ -535,6 +536,18 @@ static void one_compare(struct plan *p, FILE *f, unsigned *texts,
     ++*texts;
 }
 
+/* Whether NVIDIA's emulation of a scalar video instruction computes something
+ * else than the ISA says: it saturates, compares and shifts what 32 bits are
+ * left of the result, as signed numbers. */
+static int is_emulated(const char *text)
+{
+    const char *words = strchr(text, '.');
+
+    return words[-1] != '2' && words[-1] != '4' &&
+           (strstr(words, ".sat") || strstr(words, ".min") ||
+            strstr(words, ".max") || strstr(words, ".shr"));
+}
+
 static void one_video(struct plan *p, FILE *f, unsigned *texts,
                       const char *kinds)
 {
@@ -542,6 +555,8 @@ static void one_video(struct plan *p, FILE *f, unsigned *texts,
         {"", ""}, {".b0", ".b3"}, {".b2", ".h1"}, {".h0", ".b1"}, {".h1", ""}};
     char text[TEXT], sources[TEXT], line[2 * TEXT];
     instruction_text(p, text);
+    if (is_emulated(text) != p->emulated)
+        return;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         sources_text(p, sources, sizeof sources, 0, parts[i]);
         snprintf(line, sizeof line, "    %s %%t0%s;\n", text, sources);
@@ -605,12 +620,13 @@ static void add_merged(struct plan *p)
     instruction_text(p, text); /* without the merged words */
     c = fid_add(
         p->all, p->row->mnemonic,
-        fid_format("%s, %u %s%s", text, texts,
+        fid_format("%s, %u %s%s%s", text, texts,
                    is_video(p->row->op) ? "ways"
                    : strchr(p->row->operands, ' ') &&
                            p->row->operands[strlen(p->row->operands) - 1] == 'p'
                        ? "compares with a predicate"
                        : "compares",
+                   p->emulated ? ", emulated" : "",
                    p->with_optional ? " +" : ""),
         body, kinds, words);
     c->texts = texts;
@@ -673,9 +689,13 @@ static void choose(struct plan *p, unsigned w)
         any_merged |= p->words[i].merged;
     if (p->row->op == PTX_OP_LOP3)
         add_tables(p);
-    else if (any_merged)
+    else if (any_merged) {
         add_merged(p);
-    else
+        p->emulated = 1;
+        if (is_video(p->row->op))
+            add_merged(p);
+        p->emulated = 0;
+    } else
         add_plain(p);
 }
 

@@ -383,7 +383,16 @@ static int table(const struct run *r)
     return sum.wrong != 0;
 }
 
-static int merge(char **files, int count)
+static int has_case(const struct fid_cases *all, const char *name)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (!strcmp(all->items[i].name, name))
+            return 1;
+    return 0;
+}
+
+/* Answers to cases that there are no more are left out. */
+static int merge(const struct fid_cases *cases, char **files, int count)
 {
     struct fid_answers all = {.count = 0};
 
@@ -396,7 +405,8 @@ static int merge(char **files, int count)
         for (size_t k = 0; k < part.count; k++) {
             char *name;
 
-            if (fid_answers_find(&all, part.items[k].name))
+            if (fid_answers_find(&all, part.items[k].name) ||
+                !has_case(cases, part.items[k].name))
                 continue;
             name = fid_answers_add(&all, part.items[k].name)->name;
             all.items[all.count - 1] = part.items[k];
@@ -487,8 +497,10 @@ int main(int argc, char **argv)
     static struct run r;
     int missing;
 
-    if (argc > 3 && !strcmp(argv[1], "--merge"))
-        return merge(argv + 2, argc - 2);
+    if (argc > 3 && !strcmp(argv[1], "--merge")) {
+        make_cases(&r);
+        return merge(&r.all, argv + 2, argc - 2);
+    }
     parse(&r.o, argc, argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
     missing = fid_untested();
