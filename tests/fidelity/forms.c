@@ -620,7 +620,8 @@ static void add_merged(struct plan *p)
     instruction_text(p, text); /* without the merged words */
     c = fid_add(
         p->all, p->row->mnemonic,
-        fid_format("%s, %u %s%s%s", text, texts,
+        fid_format("%s%s, %u %s%s%s", text,
+                   !compares && kinds[2] ? " onto c" : "", texts,
                    is_video(p->row->op) ? "ways"
                    : strchr(p->row->operands, ' ') &&
                            p->row->operands[strlen(p->row->operands) - 1] == 'p'
