@@ -92,6 +92,7 @@ enum run_outcome {
     RAN,      /* to its end, or was not launched */
     FAULTED,  /* an error of its context */
     RAN_LONG, /* and was ended */
+    WILD,     /* a signal ended its process: see run.c */
     RAN_BADLY,
     RUN_OUTCOMES
 };

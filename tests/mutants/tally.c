@@ -146,10 +146,11 @@ uint64_t tally_print(struct tally *t, double seconds)
     printf("level 0 %llu, as if huge %llu\n", (unsigned long long)t->levels[0],
            (unsigned long long)t->hurried);
     printf("run: %llu to their end, %llu to a fault, %llu to the limit of "
-           "time\n",
+           "time, %llu that reached the process itself\n",
            (unsigned long long)t->runs[RAN],
            (unsigned long long)t->runs[FAULTED],
-           (unsigned long long)t->runs[RAN_LONG]);
+           (unsigned long long)t->runs[RAN_LONG],
+           (unsigned long long)t->runs[WILD]);
     printf("%llu mutants of %.1f changes and %.0f bytes in %.0f s (%.1f ms of "
            "a processor each): %llu objects of %.0f bytes, %llu refused with "
            "their line, %llu findings\n",
