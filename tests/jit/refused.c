@@ -73,6 +73,12 @@ void run_refused(void)
            "istypep.texref %p1, %rd1;\n"
            "ret;\n",
            CUDA_ERROR_NOT_SUPPORTED, "line 21: istypep.texref");
+    refuse("more shared memory than a block may have",
+           ".shared .b8 big[1048576];\n"
+           "mov.u32 %r1, big;\n"
+           "st.shared.u32 [%r1], %r1;\n"
+           "ret;\n",
+           CUDA_ERROR_INVALID_PTX, "line 4: kernel k: 0x");
     refuse("what is no PTX",
            "mov.u32 %r1, 1;\n"
            "frobnicate.u32 %r1, %r1;\n"
