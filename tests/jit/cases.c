@@ -49,6 +49,11 @@ EXPECT(guarded_atomic)
     UNUSED;
     return t & 4 ? 100 + t + 9 : 100 + 9;
 }
+EXPECT(unpacked)
+{
+    UNUSED;
+    return 0x56781234 + t + 5 - 9 + 0x40000000;
+}
 EXPECT(guarded_chain)
 {
     uint32_t r = gid;
@@ -294,6 +299,14 @@ static const struct test_case {
      "@%p1 mov.b64 {%r1, %r2}, %rd1;\n"
      "add.u32 %r1, %r1, %r2;\n" STORE("%r1") "ret;\n",
      guarded_unpack, 0, 0},
+    {"a mov that unpacks a constant, or a special register",
+     ".reg .b16 %h<8>;\n"
+     "mov.b32 {%h0, %h1}, 0x12345678;\nmov.b32 {%h2, %h3}, %tid.x;\n"
+     "mov.b64 {%r1, %r2}, 0x900000005;\nmov.b64 {_, %r3}, 0d4000000000000000;\n"
+     "mov.b32 %r4, {%h1, %h0};\nmov.b32 %r5, {%h2, %h3};\n"
+     "add.u32 %r4, %r4, %r5;\nadd.u32 %r4, %r4, %r1;\n"
+     "sub.u32 %r4, %r4, %r2;\nadd.u32 %r4, %r4, %r3;\n" STORE("%r4") "ret;\n",
+     unpacked, 0, 0},
     {"returns out of a loop",
      "mov.u32 %r1, 0;\nand.b32 %r2, %t, 7;\n"
      "L:\n" STORE("%r1") "setp.eq.u32 %p1, %r1, %r2;\n"
