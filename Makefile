@@ -57,6 +57,14 @@ fidelity: deps build
 	KILN_CACHE_DISABLE=1 $(B)/bin/fidelity \
 	    --answers tests/fidelity/nvidia-sm90-580.answers
 
+# Random programs in every mode of the device, against an NVIDIA GPU's answers:
+# make random FIRST=1 COUNT=1000
+MODES = cpu cpu,1 cpu,O0 cpu,avx2 cpu,avx2,O0 cpu,sse4.2 cpu,sse4.2,O0
+random: deps build
+	$(B)/bin/random --first $(or $(FIRST),1) --count $(or $(COUNT),12000) \
+	    --jobs $(JOBS) --answers tests/random/nvidia-sm90-580.answers \
+	    $(MODES:%=--device %) --keep $(B)
+
 fuzz:
 	tools/install-deps.sh fuzz
 	cmake --preset fuzz
@@ -79,4 +87,4 @@ tidy: build
 clean:
 	rm -rf build
 
-.PHONY: build deps run check check-long bench fidelity fuzz coverage ptx-coverage ptxas-answers mutants format tidy clean
+.PHONY: build deps run check check-long bench fidelity random fuzz coverage ptx-coverage ptxas-answers mutants format tidy clean
