@@ -54,6 +54,11 @@ EXPECT(unpacked)
     UNUSED;
     return 0x56781234 + t + 5 - 9 + 0x40000000;
 }
+EXPECT(converted)
+{
+    UNUSED;
+    return 0x40003f80 + 0x3f802000;
+}
 EXPECT(guarded_chain)
 {
     uint32_t r = gid;
@@ -307,6 +312,13 @@ static const struct test_case {
      "add.u32 %r4, %r4, %r5;\nadd.u32 %r4, %r4, %r1;\n"
      "sub.u32 %r4, %r4, %r2;\nadd.u32 %r4, %r4, %r3;\n" STORE("%r4") "ret;\n",
      unpacked, 0, 0},
+    {"cvt of a constant into the formats of 16 bits",
+     ".reg .b16 %h<4>;\n"
+     "cvt.rn.bf16.f32 %h0, 0f3F800000;\ncvt.rn.relu.f16.f32 %h1, 0f40000000;\n"
+     "mov.b32 %r1, {%h0, %h1};\n"
+     "cvt.rna.tf32.f32 %r2, 0f3F801001;\nadd.u32 %r1, %r1, %r2;\n" STORE(
+         "%r1") "ret;\n",
+     converted, 0, 0},
     {"returns out of a loop",
      "mov.u32 %r1, 0;\nand.b32 %r2, %t, 7;\n"
      "L:\n" STORE("%r1") "setp.eq.u32 %p1, %r1, %r2;\n"
