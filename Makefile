@@ -58,12 +58,13 @@ fidelity: deps build
 	    --answers tests/fidelity/nvidia-sm90-580.answers
 
 # Random programs in every mode of the device, against an NVIDIA GPU's answers:
-# make random FIRST=1 COUNT=1000
+# make random FIRST=1 COUNT=1000; EDITION=2 has no answers.
 MODES = cpu cpu,1 cpu,O0 cpu,avx2 cpu,avx2,O0 cpu,sse4.2 cpu,sse4.2,O0
 random: deps build
 	$(B)/bin/random --first $(or $(FIRST),1) --count $(or $(COUNT),12000) \
-	    --jobs $(JOBS) --answers tests/random/nvidia-sm90-580.answers \
-	    $(MODES:%=--device %) --keep $(B)
+	    $(if $(filter 2,$(EDITION)),--edition 2, \
+	    --answers tests/random/nvidia-sm90-580.answers) \
+	    --jobs $(JOBS) $(MODES:%=--device %) --keep $(B)
 
 fuzz:
 	tools/install-deps.sh fuzz

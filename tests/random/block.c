@@ -147,7 +147,7 @@ static void shared_atomics(struct gen *g)
                                              "max.s32", "xor.b32", "or.b32",
                                              "add.f32"};
     /* Cells of threads that have ended may hold anything: no sums of floats. */
-    const unsigned kind = below(g, g->exits ? 6 : 7);
+    const unsigned kind = below(g, g->exits && g->edition > 1 ? 6 : 7);
     const char *own = cell(g, "%own", 4), *to, *value = variable(g, 'r');
 
     say(g, "st.shared.u32 [%s], 0;", own);

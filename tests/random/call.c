@@ -57,8 +57,10 @@ static void indirect(struct gen *g)
             g->functions - 1, at);
     }
     if (chance(g, 50))
-        say(g, "P%d: .calltargets f0, f1%s;", k,
-            g->functions > 2 ? ", f2" : "");
+        say(g, "P%d: .calltargets f0, f%s;", k,
+            g->functions < 3  ? "1"
+            : g->edition == 1 ? "2"
+                              : "1, f2");
     else
         say(g,
             "P%d: .callprototype (.param .b32 _) _ "
@@ -130,7 +132,7 @@ static void function(struct gen *g, const char *name, int is_masked,
     struct node *declarations;
 
     g->in_function = 1;
-    g->returns = !is_masked;
+    g->returns = !is_masked || g->edition == 1;
     g->scope = (struct scope){
         .mask = -1, .leave = -1, .again = -1, .depth = 1, .loops = 1};
     g->temps = g->masks = 0;

@@ -63,7 +63,9 @@ void device_ask(struct device *d, const struct program *p, const char *text,
 {
     struct request q = {.size = (uint32_t)strlen(text),
                         .with_image = with_image,
-                        .n = (uint32_t)(p->seed % 97)};
+                        .n = (uint32_t)(p->seed % 97),
+                        .start =
+                            p->edition == 1 ? IMAGE_START_1 : IMAGE_START_2};
     const char *parts[] = {(const char *)&q, text};
     const size_t sizes[] = {sizeof q, q.size};
 

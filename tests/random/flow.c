@@ -244,6 +244,33 @@ static void several(struct gen *g)
     }
 }
 
+/* As the first edition chose. */
+static void simple_1(struct gen *g)
+{
+    const struct scope *s = &g->scope;
+    const unsigned what = below(g, 100);
+
+    if (what < 25 && s->mask >= 0)
+        warp_operation(g);
+    else if (what < 45 && s->uniform && s->mask >= 0 && !g->in_function)
+        block_operation(g);
+    else if (what < 50 && s->uniform && !g->in_function)
+        uniform_arithmetic(g);
+    else if (what < 65)
+        memory_access(g);
+    else if (what < 70 && !g->in_function)
+        atomic(g);
+    else if (what < 76)
+        call(g);
+    else if (what < 79 && s->uniform && s->mask >= 0 && g->exits)
+        leave_for_good(g);
+    else if (what < 88 && jump(g))
+        return;
+    else
+        for (unsigned n = 1 + below(g, 3); n; n--)
+            arithmetic(g);
+}
+
 static void simple(struct gen *g)
 {
     const struct scope *s = &g->scope;
@@ -275,7 +302,7 @@ void flow(struct gen *g)
     const unsigned what = below(g, 100);
 
     if (g->scope.depth >= DEEPEST || what < 60)
-        simple(g);
+        (g->edition == 1 ? simple_1 : simple)(g);
     else if (what < 75)
         branch(g);
     else if (what < 80)
@@ -294,7 +321,7 @@ void statements(struct gen *g, int most)
         statement_begin(g);
         flow(g);
         statement_end(g);
-        if (chance(g, 60))
+        if (g->edition > 1 && chance(g, 60))
             several(g);
     }
 }

@@ -27,6 +27,7 @@ struct scope {
 struct gen {
     uint64_t state;
     struct program *program;
+    int edition; /* program.c */
     struct node *at;
     struct scope scope;
     char kinds[16];  /* letters of registers in use */

@@ -7,18 +7,27 @@
 
 #include "gen.h"
 
-static const struct op {
+struct op {
     char kind;
     int guarded; /* may be */
     const char *text;
-} ops[] = {
-#define OP(kind, text)   {kind, 1, text},
-#define BARE(kind, text) {kind, 0, text},
+};
+#define OP(kind, text) {kind, 1, text},
+static const struct op first[] = {
+#define OLD(kind, text) OP(kind, text)
+#define NEW(kind, text)
+#define BARE(kind, text)
 #include "ops.def"
-#undef OP
+#undef OLD
+#undef NEW
 #undef BARE
 };
-enum { OPS = sizeof ops / sizeof *ops };
+static const struct op second[] = {
+#define OLD(kind, text)
+#define NEW(kind, text)  OP(kind, text)
+#define BARE(kind, text) {kind, 0, text},
+#include "ops.def"
+};
 
 static int usable(const struct gen *g, const struct op *op)
 {
@@ -39,7 +48,9 @@ static void arithmetic_to(struct gen *g, char kind)
     char result[32];
 
     do
-        op = &ops[below(g, OPS)];
+        op = g->edition == 1
+                 ? &first[below(g, sizeof first / sizeof *first)]
+                 : &second[below(g, sizeof second / sizeof *second)];
     while (op->kind != kind || !usable(g, op));
     snprintf(result, sizeof result, "%s", variable(g, kind));
     say_operation(g, op->text, result, op->guarded);

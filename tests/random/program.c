@@ -225,12 +225,13 @@ static void kernel_make(struct gen *g)
            ".reg .b64 %%out, %%in, %%row;");
 }
 
-void program_make(struct program *p, uint64_t seed)
+void program_make(struct program *p, uint64_t seed, int edition)
 {
     struct gen g = {.state = seed * 0x2545f4914f6cdd1d + 1, .program = p};
 
     memset(p, 0, sizeof *p);
     p->seed = seed;
+    p->edition = g.edition = edition;
     part_begin(&g);
     g.scope =
         (struct scope){.uniform = 1, .mask = -1, .leave = -1, .again = -1};
@@ -245,7 +246,10 @@ void program_make(struct program *p, uint64_t seed)
     say(&g, ".version 8.3\n.target sm_90\n.address_size 64");
     memory_declare(&g);
     functions_make(&g);
-    g.budget = (g.plain ? 2 : 3) + (int)below(&g, 7);
+    if (edition == 1)
+        g.budget = 2 + (int)below(&g, 8);
+    else
+        g.budget = (g.plain ? 2 : 3) + (int)below(&g, 7);
     kernel_make(&g);
     names_free();
 }

@@ -90,7 +90,7 @@ static CUresult launch(CUfunction f, const struct request *q,
         result = cuMemAlloc_v2(&my.out, words * 4);
     }
     if (!result)
-        result = cuMemsetD32_v2(my.out, IMAGE_START, words);
+        result = cuMemsetD32_v2(my.out, q->start, words);
     if (!result)
         result = cuLaunchKernel(f, l->grid[0], l->grid[1], l->grid[2],
                                 l->block[0], l->block[1], l->block[2],
