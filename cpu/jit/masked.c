@@ -3,7 +3,8 @@
  * Left to itself LLVM writes such an access out where it stands: a test, a
  * branch and an access for each lane, 32 of each for a warp. A kernel of 800
  * lines became 150,000 lines of assembly. A helper of the module does it in a
- * call, at once for all lanes where all are active, else lane by lane.
+ * call, at once for all lanes where all are active, else lane by lane. Where
+ * they are few, the access of all lanes stands beside the call.
  *
  * Done last, so that LLVM's passes know these accesses for what they are.
  */
@@ -17,6 +18,10 @@
 #include "cpu/jit/cut.h"
 
 enum kind { LOAD, STORE, GATHER, SCATTER, KINDS };
+
+/* So many gathers and scatters of a function are made where they stand when all
+ * lanes are active; each is some 40 instructions. */
+enum { FEW = 16 };
 
 static const char *const names[KINDS] = {
     [LOAD] = "load",
@@ -237,8 +242,29 @@ static LLVMValueRef call_helper(LLVMModuleRef module, LLVMBuilderRef b,
     return LLVMBuildCall2(b, type, fn, args, 3, "");
 }
 
-/* A load or store of neighbours, at once where all lanes are active, which is
- * so most of the time. */
+/* An access of all lanes, which is what there is most of the time. */
+static LLVMValueRef access_all(LLVMBuilderRef b, LLVMValueRef access,
+                               enum kind kind)
+{
+    LLVMValueRef v = value_of(access, kind), mask = mask_of(access, kind), made;
+    LLVMTypeRef vector = LLVMTypeOf(v);
+
+    if (kind >= GATHER) { /* LLVM writes it out without a branch */
+        made = LLVMInstructionClone(access);
+        LLVMInsertIntoBuilder(b, made);
+        LLVMSetOperand(made,
+                       (is_load(kind) ? 1U : 2U) + LLVM_MASKED_ALIGN_OPERAND,
+                       LLVMConstAllOnes(LLVMTypeOf(mask)));
+        return made;
+    }
+    made = kind == LOAD
+               ? LLVMBuildLoad2(b, vector, pointers_of(access, kind), "")
+               : LLVMBuildStore(b, v, pointers_of(access, kind));
+    LLVMSetAlignment(made, LLVMGetIntTypeWidth(LLVMGetElementType(vector)) / 8);
+    return made;
+}
+
+/* At once where all lanes are active, else a call. */
 static LLVMValueRef branch_around(LLVMModuleRef module, LLVMBuilderRef b,
                                   LLVMValueRef access, enum kind kind,
                                   LLVMValueRef bits)
@@ -247,7 +273,6 @@ static LLVMValueRef branch_around(LLVMModuleRef module, LLVMBuilderRef b,
     LLVMBasicBlockRef block = LLVMGetInstructionParent(access), from[2];
     LLVMValueRef v = value_of(access, kind), made[2];
     LLVMTypeRef vector = LLVMTypeOf(v);
-    const unsigned bytes = LLVMGetIntTypeWidth(LLVMGetElementType(vector)) / 8;
     const uint64_t every = (UINT64_C(1) << LLVMGetVectorSize(vector)) - 1;
 
     cut_before(b, block, access);
@@ -258,16 +283,13 @@ static LLVMValueRef branch_around(LLVMModuleRef module, LLVMBuilderRef b,
                                   LLVMConstInt(LLVMTypeOf(bits), every, 0), ""),
                     from[0], from[1]);
     LLVMPositionBuilderAtEnd(b, from[0]);
-    made[0] = kind == LOAD
-                  ? LLVMBuildLoad2(b, vector, pointers_of(access, kind), "")
-                  : LLVMBuildStore(b, v, pointers_of(access, kind));
-    LLVMSetAlignment(made[0], bytes);
+    made[0] = access_all(b, access, kind);
     LLVMBuildBr(b, block);
     LLVMPositionBuilderAtEnd(b, from[1]);
     made[1] = call_helper(module, b, access, kind, bits);
     LLVMBuildBr(b, block);
     LLVMPositionBuilderBefore(b, access);
-    if (kind == STORE)
+    if (!is_load(kind))
         return NULL;
     v = LLVMBuildPhi(b, vector, "");
     LLVMAddIncoming(v, made, from, 2);
@@ -275,7 +297,7 @@ static LLVMValueRef branch_around(LLVMModuleRef module, LLVMBuilderRef b,
 }
 
 static void lower(LLVMModuleRef module, LLVMBuilderRef b, LLVMValueRef access,
-                  enum kind kind, int all)
+                  enum kind kind, int calls)
 {
     LLVMContextRef ctx = LLVMGetModuleContext(module);
     LLVMValueRef bits = mask_of(access, kind), made;
@@ -285,8 +307,8 @@ static void lower(LLVMModuleRef module, LLVMBuilderRef b, LLVMValueRef access,
     LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(access));
     bits = LLVMBuildBitCast(b, bits, LLVMIntTypeInContext(ctx, lanes), "");
     bits = LLVMBuildZExt(b, bits, LLVMInt32TypeInContext(ctx), "");
-    made = kind < GATHER && !all ? branch_around(module, b, access, kind, bits)
-                                 : call_helper(module, b, access, kind, bits);
+    made = calls ? call_helper(module, b, access, kind, bits)
+                 : branch_around(module, b, access, kind, bits);
     if (is_load(kind))
         LLVMReplaceAllUsesWith(access, made);
     LLVMInstructionEraseFromParent(access);
@@ -310,6 +332,55 @@ static int is_native(LLVMValueRef call, enum kind kind,
            mask == LLVMConstAllOnes(LLVMTypeOf(mask));
 }
 
+/* What kind of access an instruction is that has to be written out; KINDS if
+ * it is none. */
+static enum kind kind_of(LLVMValueRef i, const unsigned *ids,
+                         const struct masked_isa *isa, int all)
+{
+    unsigned id = 0;
+
+    if (LLVMIsACallInst(i) && LLVMIsAFunction(LLVMGetCalledValue(i)))
+        id = LLVMGetIntrinsicID(LLVMGetCalledValue(i));
+    for (int k = 0; id && k < KINDS; k++)
+        if (id == ids[k])
+            return is_native(i, (enum kind)k, isa, all) ? KINDS : (enum kind)k;
+    return KINDS;
+}
+
+static unsigned count_apart(LLVMValueRef fn, const unsigned *ids,
+                            const struct masked_isa *isa, int all)
+{
+    unsigned count = 0;
+
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block;
+         block = LLVMGetNextBasicBlock(block))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(block); i;
+             i = LLVMGetNextInstruction(i)) {
+            const enum kind kind = kind_of(i, ids, isa, all);
+
+            count += kind == GATHER || kind == SCATTER;
+        }
+    return count;
+}
+
+static void lower_function(LLVMModuleRef module, LLVMBuilderRef b,
+                           LLVMValueRef fn, const unsigned *ids,
+                           const struct masked_isa *isa, int all)
+{
+    const int few = count_apart(fn, ids, isa, all) <= FEW;
+
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block;
+         block = LLVMGetNextBasicBlock(block))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i;
+             i = next) {
+            const enum kind kind = kind_of(i, ids, isa, all);
+
+            next = LLVMGetNextInstruction(i);
+            if (kind != KINDS)
+                lower(module, b, i, kind, all || (kind >= GATHER && !few));
+        }
+}
+
 void masked_lower(LLVMModuleRef module, const struct masked_isa *isa, int all)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
@@ -323,21 +394,6 @@ void masked_lower(LLVMModuleRef module, const struct masked_isa *isa, int all)
     }
     for (LLVMValueRef fn = LLVMGetFirstFunction(module); fn;
          fn = LLVMGetNextFunction(fn))
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block;
-             block = LLVMGetNextBasicBlock(block))
-            for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i;
-                 i = next) {
-                unsigned id = 0;
-
-                next = LLVMGetNextInstruction(i);
-                if (LLVMIsACallInst(i) &&
-                    LLVMIsAFunction(LLVMGetCalledValue(i)))
-                    id = LLVMGetIntrinsicID(LLVMGetCalledValue(i));
-                for (int k = 0; id && k < KINDS; k++)
-                    if (id == ids[k] && !is_native(i, (enum kind)k, isa, all)) {
-                        lower(module, b, i, (enum kind)k, all);
-                        break;
-                    }
-            }
+        lower_function(module, b, fn, ids, isa, all);
     LLVMDisposeBuilder(b);
 }
