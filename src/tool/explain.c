@@ -26,7 +26,9 @@ const char explain_help[] =
     "  --kernel    only containers that define it\n"
     "\n"
     "Honours CUDA_FORCE_PTX_JIT and CUDA_DISABLE_PTX_JIT.\n"
-    "Exit status 0 when every load shown would work, 1 when one would not.\n";
+    "Exit status 0 when every load shown would work, 1 when one would not. A\n"
+    "container that a program has and never loads (nvcc's device link leaves\n"
+    "one without kernels) does not count.\n";
 
 struct explain {
     const char *path, *device, *kernel;
@@ -35,6 +37,7 @@ struct explain {
     struct kiln_target target;
     struct json out;
     size_t shown, failing;
+    int unused;         /* nothing in this container is ever asked for */
     unsigned char *has; /* which entries of the container define the kernel */
 };
 
@@ -177,7 +180,8 @@ static int wants_help(const struct kiln_verdict *v, enum kiln_status load)
 }
 
 static void print_verdict(const struct kiln_verdict *v,
-                          const struct kiln_entry *e, enum kiln_status load)
+                          const struct kiln_entry *e, enum kiln_status load,
+                          int unused)
 {
     char target[32], version[32], what[80];
     int taken = !strcmp(v->reason, "taken");
@@ -186,6 +190,10 @@ static void print_verdict(const struct kiln_verdict *v,
     entry_version(e, version, sizeof version);
     snprintf(what, sizeof what, "%s %s %s", e->kind_name, version, target);
     printf("  %3u  %-24s ", e->index, what);
+    if (unused) {
+        puts("no kernels, no variables");
+        return;
+    }
     if (taken)
         print_plain(stdout, "%s\n", v->text);
     else if (v->rank > 1)
@@ -247,16 +255,22 @@ static void begin_container(struct explain *x, const struct kiln_container *c,
 static void end_container(struct explain *x, const struct kiln_walk *walk)
 {
     enum kiln_status st = kiln_walk_status(walk);
+    const char *prediction =
+        x->unused ? "never loaded: nothing in it can be asked for; nvcc's "
+                    "device link leaves it, and the program does not register "
+                    "it"
+                  : kiln_walk_prediction(walk);
 
     if (!x->json) {
-        print_plain(stdout, "  %s\n", kiln_walk_prediction(walk));
+        print_plain(stdout, "  %s\n", prediction);
         return;
     }
     json_end(&x->out, ']');
     json_signed(&x->out, "chosen", kiln_walk_chosen(walk));
     json_text(&x->out, "status", kiln_status_name(st));
     json_text(&x->out, "text", kiln_walk_text(walk));
-    json_text(&x->out, "prediction", kiln_walk_prediction(walk));
+    json_text(&x->out, "prediction", prediction);
+    json_signed(&x->out, "unused", x->unused);
     json_end(&x->out, '}');
 }
 
@@ -304,6 +318,7 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
         print_plain(stderr, "kiln explain: %s\n", err.text);
         return EXIT_FAILED;
     }
+    x->unused = container_unused(file, index);
     begin_container(x, &c, index);
     for (size_t i = 0; i < kiln_walk_count(walk); i++) {
         struct kiln_verdict v = {.size = sizeof v};
@@ -314,15 +329,16 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
         if (x->json)
             verdict_json(&x->out, &v, &e);
         else
-            print_verdict(&v, &e, kiln_walk_status(walk));
+            print_verdict(&v, &e, kiln_walk_status(walk), x->unused);
     }
     if (*c.damage)
         print_plain(stderr, "kiln explain: container %zu: %s\n", index,
                     c.damage);
     end_container(x, walk);
     x->shown++;
-    x->failing += kiln_walk_status(walk) || !kernel_found(x, walk) ||
-                  (*c.damage && x->target.policy == KILN_POLICY_DRIVER);
+    if (!x->unused)
+        x->failing += kiln_walk_status(walk) || !kernel_found(x, walk) ||
+                      (*c.damage && x->target.policy == KILN_POLICY_DRIVER);
     kiln_walk_free(walk);
     return EXIT_DONE;
 }

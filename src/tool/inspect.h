@@ -31,6 +31,10 @@ void symbols_end(struct symbol_stream *stream);
 void symbols_print(const struct entry_symbols *of, FILE *to);
 void symbols_json(const struct entry_symbols *of, struct json *j);
 
+/* Whether a program has this container and never loads it: nothing in it can
+ * be asked for. */
+int container_unused(const struct kiln_file *file, size_t index);
+
 /* The part of a file's name that extract_file uses: behind the last slash. */
 const char *base_name(const char *path);
 
