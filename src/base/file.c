@@ -7,42 +7,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum kiln_status file_read(const char *path, uint64_t limit, struct buffer *out,
-                           struct kiln_error *err)
+enum kiln_status file_read_fd(int fd, const char *path, uint64_t limit,
+                              struct buffer *out, struct kiln_error *err)
 {
-    enum kiln_status st = KILN_OK;
     size_t start = out->size;
     unsigned char chunk[65536];
-    struct stat info;
     ssize_t n;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0)
-        return kiln_fail(err, KILN_E_FILE, "%s: %s", path, strerror(errno));
-    if (!fstat(fd, &info) && S_ISDIR(info.st_mode)) {
-        st = kiln_fail(err, KILN_E_FILE, "%s: is a folder, not a file", path);
-        goto out;
-    }
     while (!out->bad && (n = read(fd, chunk, sizeof chunk)) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0) {
-            st = kiln_fail(err, KILN_E_FILE, "%s: reading: %s", path,
-                           strerror(errno));
-            goto out;
-        }
-        if (limit && out->size - start + (size_t)n > limit) {
-            st = kiln_fail(err, KILN_E_FORMAT,
-                           "%s: larger than the limit of %llu bytes", path,
-                           (unsigned long long)limit);
-            goto out;
-        }
+        if (n < 0)
+            return kiln_fail(err, KILN_E_FILE, "%s: reading: %s", path,
+                             strerror(errno));
+        if (limit && out->size - start + (size_t)n > limit)
+            return kiln_fail(err, KILN_E_FORMAT,
+                             "%s: larger than the limit of %llu bytes", path,
+                             (unsigned long long)limit);
         buffer_add(out, chunk, (size_t)n);
     }
     if (out->bad)
-        st =
-            kiln_fail(err, KILN_E_MEMORY, "%s: out of memory reading it", path);
-out:
+        return kiln_fail(err, KILN_E_MEMORY, "%s: out of memory reading it",
+                         path);
+    return KILN_OK;
+}
+
+enum kiln_status file_read(const char *path, uint64_t limit, struct buffer *out,
+                           struct kiln_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    enum kiln_status st;
+    struct stat info;
+
+    if (fd < 0)
+        return kiln_fail(err, KILN_E_FILE, "%s: %s", path, strerror(errno));
+    if (!fstat(fd, &info) && S_ISDIR(info.st_mode))
+        st = kiln_fail(err, KILN_E_FILE, "%s: is a folder, not a file", path);
+    else
+        st = file_read_fd(fd, path, limit, out, err);
     close(fd);
     return st;
 }

@@ -131,7 +131,8 @@ static enum kiln_status open_path(struct kiln_file *f, const char *path,
     if (S_ISDIR(info.st_mode))
         return kiln_fail(err, KILN_E_FILE, "%s: a folder, a file expected",
                          path);
-    if (S_ISREG(info.st_mode)) {
+    /* Files of /proc say that they are empty: only reading tells. */
+    if (S_ISREG(info.st_mode) && info.st_size) {
         f->source.read = read_fd;
         f->source.find = file_find;
         f->source.size = (uint64_t)info.st_size;
@@ -141,7 +142,7 @@ static enum kiln_status open_path(struct kiln_file *f, const char *path,
     if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))
         return kiln_fail(err, KILN_E_FILE,
                          "%s: a device, a file or a pipe expected", path);
-    st = file_read(path, PIPE_LIMIT, &f->own, err);
+    st = file_read_fd(f->fd, path, PIPE_LIMIT, &f->own, err);
     if (st == KILN_E_FORMAT)
         kiln_fail(err, st,
                   "%s: more than %llu MiB through a pipe: give it as a file, "

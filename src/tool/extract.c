@@ -4,9 +4,13 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool/inspect.h"
 #include "tool/tool.h"
+
+/* The kernel takes no longer path, its end counted. */
+enum { PATH_ROOM = 4096 };
 
 static const char *suffix(const struct kiln_entry *e)
 {
@@ -31,13 +35,25 @@ const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : slash ? "file" : path;
 }
 
-static int write_entry(const char *path, const void *bytes, size_t size)
+/* What stands there is replaced when all is written: a link by a file, and
+ * what it names stays as it was. */
+static int write_entry(const char *folder, const char *path, const void *bytes,
+                       size_t size)
 {
-    FILE *to = fopen(path, "wb");
-    int bad = !to || fwrite(bytes, 1, size, to) != size;
+    char name[PATH_ROOM];
+    FILE *to;
+    int bad;
 
-    if (to && output_close(to, path, bad))
+    snprintf(name, sizeof name, "%s/.XXXXXX", folder);
+    to = output_new(name, OUTPUT_MODE);
+    bad = !to || fwrite(bytes, 1, size, to) != size;
+    if (to && output_close(to, name, bad))
         bad = 1;
+    if (!bad && rename(name, path)) {
+        bad = errno;
+        unlink(name);
+        errno = bad;
+    }
     if (bad)
         print_plain(stderr, "kiln inspect: %s: %s\n", path, strerror(errno));
     return bad;
@@ -50,22 +66,32 @@ int extract_file(const struct kiln_file *file, const char *folder)
     for (size_t i = 0; i < kiln_file_entry_count(file); i++) {
         struct kiln_entry e = {.size = sizeof e};
         struct kiln_error err;
-        char path[4096], target[32];
+        char path[PATH_ROOM], target[32];
         void *bytes;
+        int length;
         size_t size;
 
         kiln_file_entry(file, i, &e, NULL);
+        entry_target(&e, target, sizeof target);
+        length = snprintf(path, sizeof path, "%s/%s.%zu.%u.%s.%s", folder,
+                          base_name(kiln_file_name(file)), e.container, e.index,
+                          target, suffix(&e));
+        if (length < 0 || length >= PATH_ROOM) {
+            print_plain(stderr,
+                        "kiln inspect: %s: container %zu: entry %u: a path of "
+                        "%d bytes, at most %d are possible: give a shorter "
+                        "FOLDER\n",
+                        kiln_file_name(file), e.container, e.index, length,
+                        PATH_ROOM - 1);
+            return -1;
+        }
         if (kiln_file_unpack(file, i, &bytes, &size, &err)) {
             print_plain(stderr, "kiln inspect: %s: container %zu: %s\n",
                         kiln_file_name(file), e.container, err.text);
             failed++;
             continue;
         }
-        entry_target(&e, target, sizeof target);
-        snprintf(path, sizeof path, "%s/%s.%zu.%u.%s.%s", folder,
-                 base_name(kiln_file_name(file)), e.container, e.index, target,
-                 suffix(&e));
-        if (write_entry(path, bytes, size)) {
+        if (write_entry(folder, path, bytes, size)) {
             kiln_bytes_free(bytes);
             return -1;
         }

@@ -85,19 +85,40 @@ static int parse(int argc, char **argv, struct pack *p)
     return rc;
 }
 
-/* A device has no end. 0 with errno set. */
+/* No reader of Kiln's takes a larger image; some pipes have no end. */
+static const size_t ITEM_LIMIT = (size_t)1 << 30;
+
+/* A device has no end. NULL with errno set. */
 static FILE *open_item(const char *path)
 {
     FILE *from = fopen(path, "rb");
     struct stat info;
+    int code = 0;
 
-    if (from && !fstat(fileno(from), &info) &&
-        (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))) {
-        fclose(from);
-        errno = ENODEV;
-        return NULL;
-    }
-    return from;
+    if (from && fstat(fileno(from), &info))
+        code = errno;
+    else if (from && (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)))
+        code = ENODEV;
+    else if (from && S_ISREG(info.st_mode) &&
+             (uint64_t)info.st_size > ITEM_LIMIT)
+        code = EFBIG;
+    if (!code)
+        return from;
+    fclose(from);
+    errno = code;
+    return NULL;
+}
+
+static void complain_of_item(const char *path, int code)
+{
+    if (code == EFBIG)
+        print_plain(stderr,
+                    "kiln pack: %s: more than %zu MiB: no image is so large\n",
+                    path, ITEM_LIMIT >> 20);
+    else
+        print_plain(stderr, "kiln pack: %s: %s\n", path,
+                    code == ENODEV ? "a device, a file or a pipe expected"
+                                   : strerror(code));
 }
 
 static int read_item(struct kiln_pack_item *item)
@@ -106,10 +127,12 @@ static int read_item(struct kiln_pack_item *item)
     size_t room = 1 << 16, n = 0, got = 0;
     char *bytes = malloc(room);
 
-    while (from && bytes && (got = fread(bytes + n, 1, room - n, from))) {
+    while (from && bytes && n <= ITEM_LIMIT &&
+           (got = fread(bytes + n, 1, room - n, from))) {
         n += got;
-        if (n == room) {
-            char *larger = realloc(bytes, room *= 2);
+        if (n == room && n <= ITEM_LIMIT) {
+            char *larger =
+                realloc(bytes, room = room < ITEM_LIMIT ? room * 2 : room + 1);
 
             if (!larger)
                 free(bytes);
@@ -118,10 +141,10 @@ static int read_item(struct kiln_pack_item *item)
     }
     item->bytes = bytes;
     item->bytes_size = n;
-    if (!from || !bytes || ferror(from)) {
-        print_plain(stderr, "kiln pack: %s: %s\n", item->name,
-                    errno == ENODEV ? "a device, a file or a pipe expected"
-                                    : strerror(errno));
+    if (n > ITEM_LIMIT)
+        errno = EFBIG;
+    if (!from || !bytes || ferror(from) || n > ITEM_LIMIT) {
+        complain_of_item(item->name, errno);
         if (from)
             fclose(from);
         return EXIT_FAILED;
@@ -136,22 +159,14 @@ static int read_item(struct kiln_pack_item *item)
 static FILE *open_beside(const char *path, char *name, size_t room)
 {
     struct stat info;
-    mode_t mask = umask(0);
     FILE *to = NULL;
-    int fd = -1, is_there = !lstat(path, &info);
+    int is_there = !lstat(path, &info);
 
-    umask(mask);
     if ((!is_there || S_ISREG(info.st_mode)) &&
         (size_t)snprintf(name, room, "%s.XXXXXX", path) < room)
-        fd = mkostemp(name, O_CLOEXEC);
-    if (fd >= 0 && !fchmod(fd, is_there ? info.st_mode & 07777 : 0666 & ~mask))
-        to = fdopen(fd, "wb");
+        to = output_new(name, is_there ? info.st_mode & 07777 : OUTPUT_MODE);
     if (to)
         return to;
-    if (fd >= 0) {
-        unlink(name);
-        close(fd);
-    }
     *name = '\0';
     return fopen(path, "wb");
 }

@@ -8,6 +8,7 @@
 #define KILN_TOOL_TOOL_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -34,6 +35,12 @@ void print_plain(FILE *to, const char *format, ...)
 
 /* The bytes of the character in UTF-8 that begins a string; 0: it is none. */
 size_t character_bytes(const char *text);
+
+/* A file of a name that nothing has yet, made of `name`, which ends in XXXXXX:
+ * a link or a pipe that somebody put there is not written to. OUTPUT_MODE: with
+ * the mode of any new file. NULL with errno set when that fails. */
+#define OUTPUT_MODE ((mode_t)-1)
+FILE *output_new(char *name, mode_t mode);
 
 /* Closes what was written to path. -1 with errno set when that fails or when
  * `bad` says that something before did: then a file that was begun does not
