@@ -5,6 +5,9 @@
 
 /* Names of more than this are not worth their memory. */
 enum { NAMES_MAX = 1 << 22, NAME_MAX = 255 };
+/* Sixteen times what a file can have without the extended count; their table
+ * takes 64 MiB. */
+enum { SECTIONS_MAX = 1 << 20 };
 
 int elf_table_holds(const struct elf_table *t, uint64_t offset, uint64_t n)
 {
@@ -80,7 +83,11 @@ static enum kiln_status check_header(const struct elf_table *t,
         return kiln_fail(err, KILN_E_FORMAT,
                          "ELF: class %u and byte order %u, 1 or 2 expected",
                          class, data);
-    if (class != ELFCLASS64 || data != ELFDATA2LSB)
+    if (class == ELFCLASS32)
+        return kiln_fail(err, KILN_E_FORMAT,
+                         "ELF: a 32-bit file; device code is loaded from "
+                         "64-bit ones alone");
+    if (data != ELFDATA2LSB)
         return KILN_OK;
     if (h->e_phnum &&
         (h->e_phentsize != sizeof(Elf64_Phdr) ||
@@ -135,6 +142,13 @@ static enum kiln_status read_sections(struct elf_table *t, uint64_t count,
                   (unsigned long long)count,
                   (unsigned long long)t->header.e_shoff,
                   (unsigned long long)t->size);
+        t->cut = 1;
+        return KILN_OK;
+    }
+    if (count > SECTIONS_MAX) {
+        kiln_fail(&t->damage, KILN_E_FORMAT,
+                  "ELF: a table of %llu sections, at most %d are read",
+                  (unsigned long long)count, SECTIONS_MAX);
         return KILN_OK;
     }
     sections = arena_array(arena, (size_t)count, sizeof *sections);

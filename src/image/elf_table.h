@@ -18,6 +18,7 @@ struct elf_table {
     Elf64_Ehdr header;
     const Elf64_Shdr *sections; /* in the arena */
     size_t count;               /* 0: no table */
+    int cut;                    /* the table is not within the file */
     const char *names;          /* names_size bytes and a NUL; NULL: none */
     size_t names_size;
     /* Where the tables lead out of the file or are no tables; the status of

@@ -95,6 +95,10 @@ enum kiln_status fatbin_list(struct fatbin *fatbin, struct arena *arena,
                              struct fatbin_entry **entries, size_t *count,
                              struct kiln_error *err);
 
+/* What fatbin_unpack refuses by the sizes that the entry states, before the
+ * payload is read: it may be NULL here. */
+enum kiln_status fatbin_may_unpack(const struct fatbin_entry *entry,
+                                   uint64_t cap, struct kiln_error *err);
 /* Append the payload as it was before packing to out; PTX without its
  * trailing NULs (buffers keep one NUL past the end). cap bounds the plain
  * size (0: 1 GiB); a ratio above 200:1 is refused. */

@@ -107,7 +107,7 @@ static const char *article(const char *name)
 
 static void guess_elf(const void *bytes, size_t size, struct image_guess *out)
 {
-    const char *order = "", *name;
+    const char *order = "", *bits = "", *name;
     uint16_t type, machine;
     struct cubin cubin;
     char what[64];
@@ -137,10 +137,15 @@ static void guess_elf(const void *bytes, size_t size, struct image_guess *out)
         return;
     }
     name = machine_name(machine);
+    /* x32 is one, with the number of x86-64; some names say it themselves. */
+    if (((const unsigned char *)bytes)[EI_CLASS] == ELFCLASS32 &&
+        !(name && !strncmp(name, "32-bit ", 7)))
+        bits = "32-bit ";
     if (name)
-        snprintf(what, sizeof what, "%s%s %s", order, name, type_name(type));
+        snprintf(what, sizeof what, "%s%s%s %s", bits, order, name,
+                 type_name(type));
     else
-        snprintf(what, sizeof what, "%s%s for machine %u", order,
+        snprintf(what, sizeof what, "%s%s%s for machine %u", bits, order,
                  type_name(type), machine);
     snprintf(out->text, sizeof out->text, "%s %s", article(what), what);
 }
@@ -266,12 +271,15 @@ static int guess_foreign(const char *bytes, size_t size,
 
 void image_guess(const void *bytes, size_t size, struct image_guess *out)
 {
+    size_t all;
+
     *out = (struct image_guess){.look = IMAGE_UNKNOWN};
     if (!bytes || !size) {
         out->look = IMAGE_EMPTY;
         snprintf(out->text, sizeof out->text, "no bytes at all");
         return;
     }
+    all = size;
     if (size > LOOK_AT)
         size = LOOK_AT;
     if (size >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG)) {
@@ -287,7 +295,7 @@ void image_guess(const void *bytes, size_t size, struct image_guess *out)
         }
     if (guess_foreign(bytes, size, out))
         return;
-    if (ptx_looks(bytes, size)) {
+    if (ptx_looks(bytes, all)) {
         out->look = IMAGE_PTX;
         snprintf(out->text, sizeof out->text, "PTX");
         return;

@@ -39,7 +39,8 @@ struct image_guess {
     char text[96];    /* "a cubin for sm_90", "an x86-64 shared object", ... */
 };
 
-/* Looks at size bytes at most, and at no more than 4096 of them. */
+/* Looks at size bytes at most, and at no more than 4096 of them but for PTX,
+ * which comments of any length may begin. */
 void image_guess(const void *bytes, size_t size, struct image_guess *out);
 
 /* The size of an image of which the caller gave only an address, as

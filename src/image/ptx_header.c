@@ -134,6 +134,37 @@ int ptx_looks(const void *text, size_t size)
     return directive(&s, ".version");
 }
 
+size_t ptx_skip_blank(const char *text, size_t size, enum ptx_blank *state)
+{
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+
+        if (!c)
+            return i;
+        switch (*state) {
+        case PTX_BLANK:
+            if (c == '/')
+                *state = PTX_SLASH;
+            else if (!is_space(c))
+                return i;
+            break;
+        case PTX_SLASH:
+            if (c != '/' && c != '*')
+                return i;
+            *state = c == '/' ? PTX_LINE : PTX_COMMENT;
+            break;
+        case PTX_LINE:
+            *state = c == '\n' ? PTX_BLANK : PTX_LINE;
+            break;
+        default: /* the star that opens a comment does not close it */
+            *state = c == '*'                         ? PTX_STAR
+                     : c == '/' && *state == PTX_STAR ? PTX_BLANK
+                                                      : PTX_COMMENT;
+        }
+    }
+    return size;
+}
+
 static enum kiln_status version(struct scan *s, struct ptx_header *out,
                                 struct kiln_error *err)
 {

@@ -27,6 +27,14 @@ struct ptx_header {
  * white space and comments. */
 int ptx_looks(const void *text, size_t size);
 
+/* White space and comments that come in pieces. */
+enum ptx_blank { PTX_BLANK, PTX_SLASH, PTX_LINE, PTX_COMMENT, PTX_STAR };
+
+/* How many of the bytes, of which `state` says what was before them, are white
+ * space and comments; all of them where more of these may follow. PTX_SLASH
+ * behind less than all of them: a "/" is before them that begins no comment. */
+size_t ptx_skip_blank(const char *text, size_t size, enum ptx_blank *state);
+
 /* E_PTX with line, found and expected when .version or .target is missing or
  * malformed. A NUL ends the text. */
 enum kiln_status ptx_header_read(const void *text, size_t size,

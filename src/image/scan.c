@@ -12,9 +12,12 @@
 
 #include "base/alloc.h"
 #include "image/object_head.h"
+#include "image/ptx_header.h"
 #include "image/scan_state.h"
 
 enum { GUESS = 4096 };
+/* ".version" and what tells that no longer word begins so. */
+enum { VERSION_AT_MOST = 9 };
 
 /* What would be refused of a container's header, its size aside. */
 static enum kiln_status check_header(struct scan *s, uint64_t offset,
@@ -66,7 +69,7 @@ static enum kiln_status read_elf(struct scan *s, uint64_t offset, uint64_t size,
     /* Without its sections nothing tells where odd ones begin. */
     *anywhere = !st && !table.count;
     *end = st ? offset + size : offset + elf_table_end(&table);
-    if (!st && !table.count && table.header.e_shoff) {
+    if (!st && table.cut) {
         snprintf(text, sizeof text, "%s", guess->text);
         snprintf(guess->text, sizeof guess->text, "the start of %.80s", text);
     }
@@ -125,6 +128,39 @@ static enum kiln_status part(struct scan *s, uint64_t offset, uint64_t size,
     return st;
 }
 
+/* PTX may begin with a licence of any length: past what n bytes at the start
+ * are, when these are nothing else. */
+static enum kiln_status look_behind_comments(struct scan *s, uint64_t offset,
+                                             uint64_t size, const char *first,
+                                             size_t n,
+                                             struct image_guess *guess,
+                                             struct kiln_error *err)
+{
+    const uint64_t end = offset + size;
+    enum ptx_blank state = PTX_BLANK;
+    size_t blank = ptx_skip_blank(first, n, &state);
+    uint64_t at = offset + blank;
+    unsigned char word[VERSION_AT_MOST];
+    enum kiln_status st = KILN_OK;
+
+    if (n - blank >= sizeof word)
+        return KILN_OK;
+    while (!st && blank == n && at < end) {
+        n = end - at < SCAN_BLOCK ? (size_t)(end - at) : SCAN_BLOCK;
+        st = s->source->read(s->source->data, at, s->block, n, err);
+        s->block_at = at;
+        s->block_size = st ? 0 : n;
+        blank = st ? 0 : ptx_skip_blank((char *)s->block, n, &state);
+        at += blank;
+    }
+    n = end - at < sizeof word ? (size_t)(end - at) : sizeof word;
+    if (!st)
+        st = scan_read(s, at, word, n, err);
+    if (!st && state != PTX_SLASH && ptx_looks(word, n))
+        image_guess(word, n, guess);
+    return st;
+}
+
 static enum kiln_status look(struct scan *s, uint64_t offset, uint64_t size,
                              struct image_guess *guess, struct kiln_error *err)
 {
@@ -134,6 +170,11 @@ static enum kiln_status look(struct scan *s, uint64_t offset, uint64_t size,
 
     if (!st)
         image_guess(first, n, guess);
+    if (!st && n < size &&
+        (guess->look == IMAGE_TEXT || guess->look == IMAGE_CUDA_SOURCE ||
+         guess->look == IMAGE_UNKNOWN))
+        st =
+            look_behind_comments(s, offset, size, (char *)first, n, guess, err);
     return st;
 }
 

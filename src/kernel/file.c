@@ -290,6 +290,11 @@ enum kiln_status file_unpack(const struct kiln_file *file, size_t index,
                          (unsigned long long)e->plain_size,
                          (unsigned long long)e->payload_size,
                          (unsigned long long)file->unpacked_max >> 20);
+    if (!cap)
+        cap = most;
+    st = fatbin_may_unpack(&entry, cap, err);
+    if (st)
+        return st;
     if (file->bytes) {
         entry.payload = (const unsigned char *)file->bytes + at;
     } else {
@@ -302,7 +307,7 @@ enum kiln_status file_unpack(const struct kiln_file *file, size_t index,
         entry.payload = copy;
     }
     if (!st)
-        st = fatbin_unpack(&entry, cap ? cap : most, out, err);
+        st = fatbin_unpack(&entry, cap, out, err);
     kiln_release(copy);
     return st;
 }

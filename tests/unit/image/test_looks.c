@@ -102,6 +102,18 @@ static void a_foreign_elf_file_is_named_in_its_own_order_of_bytes(void **state)
           "an AMD GPU shared object or program");
 }
 
+static void an_elf_file_of_32_bits_is_said_to_be_one(void **state)
+{
+    unsigned char elf[64] = "\x7f"
+                            "ELF\x01\x01\x01";
+
+    (void)state;
+    memcpy(elf + 16, "\1\0\x3e", 4); /* x32 */
+    looks(elf, sizeof elf, IMAGE_HOST_ELF, "a 32-bit x86-64 object file");
+    elf[18] = 3;
+    looks(elf, sizeof elf, IMAGE_HOST_ELF, "a 32-bit x86 object file");
+}
+
 /* Too few bytes for a magic number are not that kind. */
 static void a_beginning_alone_is_no_magic_number(void **state)
 {
@@ -113,6 +125,52 @@ static void a_beginning_alone_is_no_magic_number(void **state)
     LOOKS("\x50\xed\x55", IMAGE_UNKNOWN, "binary data of no known kind");
     LOOKS("\x1f", IMAGE_UNKNOWN, "binary data of no known kind");
     LOOKS(".versio", IMAGE_TEXT, "text that is not PTX");
+}
+
+static void ptx_begins_behind_comments_of_any_length(void **state)
+{
+    enum { SIZE = 3 << 16 };
+    char *text = malloc(SIZE);
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, '*', SIZE);
+    memcpy(text, "/", 1);
+    memcpy(text + SIZE - 20, "*/ // a\n.version 8.0", 20);
+    looks(text, SIZE, IMAGE_PTX, "PTX");
+    text[SIZE - 12] = '-';
+    looks(text, SIZE, IMAGE_TEXT, "text that is not PTX");
+    free(text);
+}
+
+/* In whatever pieces it comes. */
+static void what_is_skipped_before_ptx_is_the_same_in_pieces(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t blank;
+        int slash; /* after it, or before that which is no comment */
+    } cases[] = {{" \n\t.version", 3, 0},
+                 {"// a\n.", 5, 0},
+                 {"/**/ /***/ /*/ */.", 17, 0},
+                 {"/* /* */ x", 9, 0},
+                 {"/* * /\n", 7, 0},
+                 {" /.version", 2, 1},
+                 {"/", 1, 1},
+                 {"// \\\n.", 5, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t cut = 0; cut <= strlen(cases[i].text); cut++) {
+            enum ptx_blank now = PTX_BLANK;
+            size_t n = ptx_skip_blank(cases[i].text, cut, &now);
+
+            if (n == cut)
+                n += ptx_skip_blank(cases[i].text + cut,
+                                    strlen(cases[i].text) - cut, &now);
+            assert_int_equal(n, cases[i].blank);
+            assert_int_equal(now == PTX_SLASH, cases[i].slash);
+        }
 }
 
 static void text_is_told_from_binary_data(void **state)
@@ -351,6 +409,9 @@ int main(void)
         cmocka_unit_test(files_of_other_systems_are_named),
         cmocka_unit_test(markup_is_known_behind_space_and_in_any_case),
         cmocka_unit_test(a_foreign_elf_file_is_named_in_its_own_order_of_bytes),
+        cmocka_unit_test(an_elf_file_of_32_bits_is_said_to_be_one),
+        cmocka_unit_test(ptx_begins_behind_comments_of_any_length),
+        cmocka_unit_test(what_is_skipped_before_ptx_is_the_same_in_pieces),
         cmocka_unit_test(a_beginning_alone_is_no_magic_number),
         cmocka_unit_test(text_is_told_from_binary_data),
         cmocka_unit_test(an_elf_file_is_named_by_type_and_machine),

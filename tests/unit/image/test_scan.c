@@ -63,6 +63,7 @@ static void tables_that_lie_are_told_and_searched_without(void **state)
         const char *told;
     } fields[] = {
         {EI_CLASS, 1, 0, "ELF: class 0 and byte order 1, 1 or 2 expected"},
+        {EI_CLASS, 1, 1, "ELF: a 32-bit file; device code is loaded from"},
         {EI_DATA, 1, 255, "ELF: class 2 and byte order 255, 1 or 2 expected"},
         {40, 8, 0, "sections of 64 bytes at 0x0, 64 bytes each expected"},
         {40, 8, UINT64_MAX, "sections at 0xffffffffffffffff, the file has"},
