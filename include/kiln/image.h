@@ -187,6 +187,9 @@ const char *kiln_walk_text(const struct kiln_walk *walk);
 /* What will happen, in a sentence: "this load will be compiled by the driver:
  * no cubin for sm_90, PTX 7.0 for compute_70". Lives as long as the walk. */
 const char *kiln_walk_prediction(const struct kiln_walk *walk);
+/* Why NVIDIA's driver, given this container as it is, crashes or hangs; "":
+ * not known to. Kiln hands over no container, but one image out of it. */
+const char *kiln_walk_driver_hazard(const struct kiln_walk *walk);
 /* The index of the entry in the file, or -1. */
 long kiln_walk_chosen(const struct kiln_walk *walk);
 

@@ -70,6 +70,29 @@ static enum kiln_status room(struct kiln_walk *w, struct kiln_error *err)
     return KILN_OK;
 }
 
+/* Under policy best too it is asked what the driver itself would take. */
+static enum kiln_status hazard_of(struct kiln_walk *w, size_t container,
+                                  const struct walk_device *device,
+                                  struct walk_options options,
+                                  struct kiln_error *err)
+{
+    struct walk_verdict *verdicts;
+    struct walk_result result;
+
+    w->hazard = "";
+    if (w->target.kind != KILN_DEVICE_NVIDIA)
+        return KILN_OK;
+    verdicts = arena_array(&w->arena, w->count + 1, sizeof *verdicts);
+    if (!verdicts)
+        return kiln_fail(err, KILN_E_MEMORY, "walk: out of memory");
+    options.policy = WALK_DRIVER;
+    walk(w->images, w->count, device, &options, verdicts, &result);
+    w->hazard =
+        file_hazard(w->file, file_container(w->file, container),
+                    result.chosen < 0 ? -1 : (long)w->first + result.chosen);
+    return KILN_OK;
+}
+
 enum kiln_status kiln_walk_new(const struct kiln_file *file, size_t container,
                                const struct kiln_target *target,
                                struct kiln_walk **out, struct kiln_error *err)
@@ -103,6 +126,11 @@ enum kiln_status kiln_walk_new(const struct kiln_file *file, size_t container,
     walk(w->images, w->count, &device, &options, w->verdicts, &w->result);
     walk_predict(w->images, w->count, &device, &options, w->verdicts,
                  &w->result, w->prediction, sizeof w->prediction);
+    st = hazard_of(w, container, &device, options, err);
+    if (st) {
+        kiln_walk_free(w);
+        return st;
+    }
     *out = w;
     return KILN_OK;
 }
@@ -123,6 +151,11 @@ enum kiln_status kiln_walk_status(const struct kiln_walk *walk)
 const char *kiln_walk_text(const struct kiln_walk *walk)
 {
     return walk->result.text;
+}
+
+const char *kiln_walk_driver_hazard(const struct kiln_walk *walk)
+{
+    return walk->hazard;
 }
 
 const char *kiln_walk_prediction(const struct kiln_walk *walk)

@@ -252,24 +252,40 @@ static void begin_container(struct explain *x, const struct kiln_container *c,
     fputs(":\n", stdout);
 }
 
+static int ends_driver(const struct explain *x, const struct kiln_walk *walk)
+{
+    return x->target.policy == KILN_POLICY_DRIVER &&
+           *kiln_walk_driver_hazard(walk);
+}
+
 static void end_container(struct explain *x, const struct kiln_walk *walk)
 {
-    enum kiln_status st = kiln_walk_status(walk);
-    const char *prediction =
-        x->unused ? "never loaded: nothing in it can be asked for; nvcc's "
-                    "device link leaves it, and the program does not register "
-                    "it"
-                  : kiln_walk_prediction(walk);
+    const char *hazard = kiln_walk_driver_hazard(walk);
+    const char *prediction = kiln_walk_prediction(walk);
 
+    if (x->unused)
+        prediction = "never loaded: nothing in it can be asked for; nvcc's "
+                     "device link leaves it, and the program does not register "
+                     "it";
+    else if (ends_driver(x, walk))
+        prediction = "this load will crash or hang in NVIDIA's driver";
     if (!x->json) {
         print_plain(stdout, "  %s\n", prediction);
+        if (*hazard)
+            print_plain(stdout,
+                        "  NVIDIA's driver, given the whole container, crashes "
+                        "or hangs: %s; libkiln refuses to hand it over, and "
+                        "with policy best gives the driver one checked image "
+                        "alone\n",
+                        hazard);
         return;
     }
     json_end(&x->out, ']');
     json_signed(&x->out, "chosen", kiln_walk_chosen(walk));
-    json_text(&x->out, "status", kiln_status_name(st));
+    json_text(&x->out, "status", kiln_status_name(kiln_walk_status(walk)));
     json_text(&x->out, "text", kiln_walk_text(walk));
     json_text(&x->out, "prediction", prediction);
+    json_text(&x->out, "driver_hazard", hazard);
     json_signed(&x->out, "unused", x->unused);
     json_end(&x->out, '}');
 }
@@ -337,7 +353,8 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
     end_container(x, walk);
     x->shown++;
     if (!x->unused)
-        x->failing += kiln_walk_status(walk) || !kernel_found(x, walk) ||
+        x->failing += kiln_walk_status(walk) || ends_driver(x, walk) ||
+                      !kernel_found(x, walk) ||
                       (*c.damage && x->target.policy == KILN_POLICY_DRIVER);
     kiln_walk_free(walk);
     return EXIT_DONE;
