@@ -96,6 +96,11 @@ static enum kiln_status as_cubin(const struct kiln_pack_item *from,
                  "pack: %s: a cubin for any sm_%u and higher minor numbers; "
                  "as %s no device but sm_%u will take it",
                  name, cubin.sm, from->target, cubin.sm);
+    if (label->variant == 'f' && label->sm < 100)
+        log_line(LOG_WARN,
+                 "pack: %s: families of devices begin with sm_100; as %s no "
+                 "device will take it",
+                 name, from->target);
     to->kind = FATBIN_ELF;
     to->major = 1;
     to->minor = (uint16_t)cubin.abi;

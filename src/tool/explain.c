@@ -118,33 +118,22 @@ static int find_device(struct explain *x)
     return EXIT_DONE;
 }
 
-static const char *option(int argc, char **argv, int *i, const char *name)
-{
-    size_t n = strlen(name);
-
-    if (strncmp(argv[*i], name, n))
-        return NULL;
-    if (argv[*i][n] == '=')
-        return argv[*i] + n + 1;
-    return !argv[*i][n] && *i + 1 < argc ? argv[++*i] : NULL;
-}
-
 static int parse(int argc, char **argv, struct explain *x)
 {
     for (int i = 1; i < argc; i++) {
         const char *v;
 
-        if ((v = option(argc, argv, &i, "--device"))) {
+        if ((v = option_value(argc, argv, &i, "--device"))) {
             x->device = v;
-        } else if ((v = option(argc, argv, &i, "--driver"))) {
+        } else if ((v = option_value(argc, argv, &i, "--driver"))) {
             if (parse_driver(v, &x->driver))
                 return usage("explain", "--driver %s: a version as 12.4", v);
-        } else if ((v = option(argc, argv, &i, "--policy"))) {
+        } else if ((v = option_value(argc, argv, &i, "--policy"))) {
             if (strcmp(v, "best") && strcmp(v, "driver"))
                 return usage("explain", "--policy %s: best or driver", v);
             x->target.policy =
                 *v == 'd' ? KILN_POLICY_DRIVER : KILN_POLICY_BEST;
-        } else if ((v = option(argc, argv, &i, "--kernel"))) {
+        } else if ((v = option_value(argc, argv, &i, "--kernel"))) {
             x->kernel = v;
         } else if (!strcmp(argv[i], "--json")) {
             x->json = 1;

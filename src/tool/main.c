@@ -48,6 +48,17 @@ static void overview(FILE *to)
           to);
 }
 
+const char *option_value(int argc, char **argv, int *i, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (strncmp(argv[*i], name, n))
+        return NULL;
+    if (argv[*i][n] == '=')
+        return argv[*i] + n + 1;
+    return !argv[*i][n] && *i + 1 < argc ? argv[++*i] : NULL;
+}
+
 static int is_help(const char *text)
 {
     return !strcmp(text, "--help") || !strcmp(text, "-h");
@@ -78,6 +89,17 @@ static int finish(int status)
     return status;
 }
 
+/* kiln COMMAND ... --help: no option has a use for that as its value. */
+static int wants_help(int argc, char **argv)
+{
+    if (argc == 3 && is_help(argv[2]))
+        return 1;
+    for (int i = 2; i < argc && strcmp(argv[i], "--"); i++)
+        if (!strcmp(argv[i], "--help"))
+            return 1;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -90,7 +112,7 @@ int main(int argc, char **argv)
     }
     if (!strcmp(argv[1], "help") || is_help(argv[1]))
         return finish(help_main(argc - 1, argv + 1));
-    if (argc == 3 && is_help(argv[2])) /* kiln COMMAND --help */
+    if (wants_help(argc, argv))
         return finish(help_main(2, argv));
     for (size_t i = 0; i < COMMANDS; i++)
         if (!strcmp(argv[1], commands[i].name))

@@ -61,22 +61,18 @@ static int parse(int argc, char **argv, struct pack *p)
     int rc = 0;
 
     for (int i = 1; !rc && i < argc; i++) {
-        const char *a = argv[i];
+        const char *v;
 
-        if (*a != '-') {
+        if (*argv[i] != '-')
             rc = add_item(p, argv[i]);
-            continue;
-        }
-        if (i + 1 == argc)
-            return usage("pack", "%s: no such option, or no value", a);
-        if (!strcmp(a, "-o"))
+        else if (!strcmp(argv[i], "-o") && i + 1 < argc)
             p->out = argv[++i];
-        else if (!strcmp(a, "--note"))
-            p->note = argv[++i];
-        else if (!strcmp(a, "--compress"))
-            rc = parse_packing(argv[++i], &p->packing);
+        else if ((v = option_value(argc, argv, &i, "--note")))
+            p->note = v;
+        else if ((v = option_value(argc, argv, &i, "--compress")))
+            rc = parse_packing(v, &p->packing);
         else
-            rc = usage("pack", "%s: no such option", a);
+            rc = usage("pack", "%s: no such option, or no value", argv[i]);
     }
     if (!rc && !p->out)
         rc = usage("pack", "-o OUT expected");

@@ -26,6 +26,10 @@ extern const char pack_help[];
 int usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* What is given to option `name` at argv[*i], as NAME=VALUE or in the argument
+ * behind it, which *i is set to. NULL: another option, or no value. */
+const char *option_value(int argc, char **argv, int *i, const char *name);
+
 /* Text that a file, a command line or a system gave, for a terminal: control
  * characters and bytes that are no UTF-8 are shown as "?". */
 void put_plain(FILE *to, const char *text);
