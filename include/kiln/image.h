@@ -151,6 +151,9 @@ enum kiln_status kiln_symbols_variable(const struct kiln_symbols *symbols,
                                        struct kiln_error *err);
 /* The toolkit of a cubin, 1300 for 13.0; 0: not told, or PTX. */
 int kiln_symbols_toolkit(const struct kiln_symbols *symbols);
+/* Why KILN_POLICY_BEST would not load the entry, although its symbols could be
+ * read; "": it is whole. */
+const char *kiln_symbols_damage(const struct kiln_symbols *symbols);
 void kiln_symbols_free(struct kiln_symbols *symbols);
 
 /* ---- the load walk ---------------------------------------------------- */

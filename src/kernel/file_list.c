@@ -177,7 +177,7 @@ static enum kiln_status label_cubin(const void *bytes, size_t size,
                                     struct kiln_error *what)
 {
     struct cubin cubin;
-    enum kiln_status st = cubin_read(bytes, size, arena, &cubin, what);
+    enum kiln_status st = cubin_check(bytes, size, arena, &cubin, what);
 
     if (st && cubin_identify(bytes, size, &cubin, NULL))
         return st;

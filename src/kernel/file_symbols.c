@@ -23,6 +23,7 @@ struct kiln_symbols {
     struct kiln_variable *variables;
     size_t variable_count;
     int toolkit;
+    const char *damage; /* NULL: it is whole */
 };
 
 static const char *keep(struct kiln_symbols *s, const char *text)
@@ -109,16 +110,30 @@ static int add_kernel(struct kiln_symbols *s, const struct cubin_kernel *k)
     return list ? 0 : -1;
 }
 
+/* What a load would refuse is listed as far as it can be read. */
+static void note_damage(struct kiln_symbols *s, const struct kiln_error *what)
+{
+    const char *text = keep(s, what->text);
+
+    s->damage = text ? text : "damaged";
+}
+
 static enum kiln_status from_cubin(struct kiln_symbols *s,
                                    struct kiln_error *err)
 {
+    const unsigned char *bytes = s->plain.bytes;
+    size_t size = s->plain.size;
+    struct kiln_error what = {0};
     struct cubin cubin;
-    enum kiln_status st =
-        cubin_read(s->plain.bytes, s->plain.size, &s->arena, &cubin, err);
+    enum kiln_status st;
     int bad;
 
-    if (st)
-        return st;
+    if (cubin_check(bytes, size, &s->arena, &cubin, &what)) {
+        st = cubin_read(bytes, size, &s->arena, &cubin, err);
+        if (st)
+            return st;
+        note_damage(s, &what);
+    }
     s->toolkit = (int)cubin.toolkit * 10;
     bad = !room(s, cubin.kernel_count, cubin.variable_count);
     for (size_t i = 0; !bad && i < cubin.kernel_count; i++)
@@ -241,6 +256,31 @@ static int more_room(struct kiln_symbols *s, size_t caps[2])
     return symbols && parameters;
 }
 
+/* Going through all of a text takes a fifth of the time that listing a large
+ * library takes: of one that is larger than what people look at, that a body
+ * ends at its end is enough. What is cut short seldom ends so. */
+enum { TEXT_CHECKED = 64 << 10 };
+
+static int ends_well(const struct buffer *plain)
+{
+    size_t n = plain->size;
+
+    while (n && strchr(" \t\r\n", plain->bytes[n - 1]))
+        n--;
+    return plain->size > TEXT_CHECKED && n && plain->bytes[n - 1] == '}';
+}
+
+static enum kiln_status not_ptx(enum kiln_status st, const struct buffer *plain,
+                                struct kiln_error *err)
+{
+    struct image_guess guess;
+
+    image_guess(plain->bytes, plain->size, &guess);
+    if (guess.look != IMAGE_PTX && guess.look != IMAGE_TEXT)
+        kiln_prefix(err, "not PTX but %s", guess.text);
+    return st;
+}
+
 /* Each entry is read in the text up to the next one, which a NUL is put
  * before meanwhile: a list without an end must not be followed to the end of
  * the text for each. */
@@ -248,10 +288,19 @@ static enum kiln_status from_ptx(struct kiln_symbols *s, struct kiln_error *err)
 {
     struct ptx_entries list = ptx_entries(s->plain.bytes, s->plain.size);
     struct ptx_entry entry, next = {0};
+    struct ptx_header header;
+    struct kiln_error what = {0};
     size_t caps[2] = {0, 0};
     int bad = 0, more;
-    enum kiln_status st = ptx_entries_next(&list, &entry, &more, err);
+    enum kiln_status st =
+        ptx_header_read(s->plain.bytes, s->plain.size, &header, err);
 
+    if (st)
+        return not_ptx(st, &s->plain, err);
+    if (!ends_well(&s->plain) &&
+        ptx_text_check(s->plain.bytes, s->plain.size, &what))
+        note_damage(s, &what);
+    st = ptx_entries_next(&list, &entry, &more, err);
     while (!st && !bad && more) {
         unsigned char *end = s->plain.bytes + s->plain.size, kept;
 
@@ -364,6 +413,11 @@ enum kiln_status kiln_symbols_variable(const struct kiln_symbols *symbols,
 int kiln_symbols_toolkit(const struct kiln_symbols *symbols)
 {
     return symbols->toolkit;
+}
+
+const char *kiln_symbols_damage(const struct kiln_symbols *symbols)
+{
+    return symbols->damage ? symbols->damage : "";
 }
 
 void kiln_symbols_free(struct kiln_symbols *symbols)

@@ -255,7 +255,8 @@ static void print_summary(const struct kiln_file *file)
     print_rest(file);
 }
 
-/* Sentences of why kernels of an entry are not listed; more nobody reads. */
+/* Sentences of why kernels of an entry are not listed or would not be loaded;
+ * more nobody reads. */
 enum { UNREAD_SHOWN = 1 << 10 };
 
 /* What of the entry's kernels is to be shown: NULL for nothing. */
@@ -264,12 +265,17 @@ static const struct entry_symbols *note_unread(struct inspect *in,
                                                const struct kiln_entry *e,
                                                const struct entry_symbols *of)
 {
-    if (!of || !of->error.status || of->error.status == KILN_E_NOT_SUPPORTED)
+    const char *why;
+
+    if (!of || of->error.status == KILN_E_NOT_SUPPORTED)
+        return of;
+    why = of->symbols ? kiln_symbols_damage(of->symbols) : of->error.text;
+    if (!*why)
         return of;
     in->bad = 1;
     if (in->summary && !in->unread)
         print_plain(stderr, "kiln inspect: %s: entry %u: %s\n",
-                    kiln_file_name(file), e->index, of->error.text);
+                    kiln_file_name(file), e->index, why);
     return ++in->unread > UNREAD_SHOWN ? NULL : of;
 }
 
@@ -395,8 +401,8 @@ static void inspect_file(struct inspect *in, const char *path)
     }
     if (in->unread > (in->summary ? 1 : UNREAD_SHOWN))
         print_plain(stderr,
-                    "kiln inspect: %s: %zu entries of which kernels are not "
-                    "listed\n",
+                    "kiln inspect: %s: %zu entries that are damaged or of "
+                    "which kernels are not listed\n",
                     path, in->unread);
     in->bad |= bad;
     list_notes(in, file);

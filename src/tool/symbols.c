@@ -54,6 +54,11 @@ void symbols_print(const struct entry_symbols *of, FILE *to)
         fputc('\n', to);
         return;
     }
+    if (*kiln_symbols_damage(of->symbols)) {
+        fputs("         damaged: ", to);
+        put_plain(to, kiln_symbols_damage(of->symbols));
+        fputc('\n', to);
+    }
     if (kiln_symbols_toolkit(of->symbols))
         fprintf(to, "         made by CUDA %d.%d\n",
                 kiln_symbols_toolkit(of->symbols) / 100,
@@ -109,6 +114,8 @@ void symbols_json(const struct entry_symbols *of, struct json *j)
         json_text(j, "error", of->error.text);
         return;
     }
+    if (*kiln_symbols_damage(of->symbols))
+        json_text(j, "damage", kiln_symbols_damage(of->symbols));
     json_signed(j, "toolkit", kiln_symbols_toolkit(of->symbols));
     json_begin(j, "kernels", '[');
     for (size_t i = 0; i < kiln_symbols_count(of->symbols); i++)
