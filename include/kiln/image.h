@@ -40,8 +40,9 @@ const char *kiln_file_name(const struct kiln_file *file);
 /* "an x86-64 shared object or program", "a fat binary" */
 const char *kiln_file_looks(const struct kiln_file *file);
 uint64_t kiln_file_size(const struct kiln_file *file);
-/* What a program, library or object says wrongly of itself: a table of
- * sections behind its end, say. Containers in it were looked for all the same.
+/* What a program, library, object or archive says wrongly of itself: a table
+ * of sections behind its end, say. Containers in it were looked for all the
+ * same; so they were in an archive within an archive, which is not opened.
  * The first 16 sentences of such. */
 size_t kiln_file_note_count(const struct kiln_file *file);
 const char *kiln_file_note(const struct kiln_file *file, size_t index);

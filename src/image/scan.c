@@ -178,6 +178,38 @@ static enum kiln_status look(struct scan *s, uint64_t offset, uint64_t size,
     return st;
 }
 
+/* Members of an archive within an archive are not listed by their names. */
+static enum kiln_status nested(struct scan *s, const struct image_guess *guess,
+                               struct kiln_error *err)
+{
+    struct kiln_error what;
+
+    if (guess->look != IMAGE_ARCHIVE)
+        return KILN_OK;
+    kiln_fail(&what, KILN_E_FORMAT,
+              "%s within an archive, which is not opened: fat binaries "
+              "alone are found in it",
+              guess->text);
+    return tell_lie(s, &what, err);
+}
+
+/* What stands behind a header that is none is searched, too. */
+static enum kiln_status after_damage(struct scan *s, uint64_t from,
+                                     struct kiln_error *what,
+                                     struct kiln_error *err)
+{
+    uint64_t end = s->source->size;
+    enum kiln_status st = scan_search(s, from, end, end, 1, err);
+
+    if (st)
+        return st;
+    if (s->found)
+        return tell_lie(s, what, err);
+    if (err)
+        *err = *what;
+    return what->status;
+}
+
 static enum kiln_status members(struct scan *s, struct kiln_error *err)
 {
     struct archive archive;
@@ -187,12 +219,19 @@ static enum kiln_status members(struct scan *s, struct kiln_error *err)
 
     archive_open(s->source, &archive);
     for (;;) {
-        enum kiln_status st = archive_next(&archive, &m, &more, err);
+        struct kiln_error what = {0};
+        enum kiln_status st = archive_next(&archive, &m, &more, &what);
 
+        if (st == KILN_E_FORMAT)
+            return after_damage(s, archive.next, &what, err);
+        if (st && err)
+            *err = what;
         if (st || !more)
             return st;
         st = look(s, m.offset, m.size, &guess, err);
         s->member = m.name;
+        if (!st)
+            st = nested(s, &guess, err);
         if (!st)
             st = part(s, m.offset, m.size, &guess, err);
         s->member = "";

@@ -41,6 +41,7 @@ enum kiln_status scan_found(struct scan *s, enum image_look look,
         .prelinked = w ? w->prelinked : 0,
         .owner = w ? w->owner : IMAGE_NO_OWNER};
 
+    s->found++;
     return s->visitor->place(s->visitor->data, &place, err);
 }
 

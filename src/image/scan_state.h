@@ -23,6 +23,7 @@ struct scan {
     const struct wrapped *wrapped; /* by offset */
     size_t wrapped_count;
     const char *member;
+    size_t found; /* places so far */
 };
 
 /* Whether the block has `size` bytes from offset on. */

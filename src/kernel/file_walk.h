@@ -18,7 +18,7 @@ struct kiln_walk {
     struct walk_verdict *verdicts;
     struct walk_result result;
     const char *hazard; /* "" */
-    size_t notes; /* sentences of what is damaged, kept */
+    size_t notes;       /* sentences of what is damaged, kept */
     /* Of the verdict that was last asked for. */
     char text[WALK_TEXT], cost[200], fix[200];
     char prediction[300];
