@@ -177,6 +177,10 @@ enum kiln_status kiln_get_target(const struct kiln *kiln,
                                  struct kiln_target *target,
                                  struct kiln_error *err);
 
+/* The CUDA release whose driver was the first to know the device, 1204 for
+ * 12.4, by NVIDIA's manual; 0: one before 3.1; -1: there is no such target. */
+int kiln_target_release(unsigned sm);
+
 struct kiln_walk; /* one container put to one device */
 
 /* What a driver or Kiln would do with this container. It fails only where the

@@ -143,6 +143,11 @@ void kiln_walk_free(struct kiln_walk *walk)
     kiln_release(walk);
 }
 
+int kiln_target_release(unsigned sm)
+{
+    return walk_release_for_sm(sm);
+}
+
 enum kiln_status kiln_walk_status(const struct kiln_walk *walk)
 {
     return walk->result.status;

@@ -3,10 +3,10 @@
  * kiln explain: which image of a file a device takes, and why each other one
  * is not taken; offline for any device and driver version.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/explain_target.h"
 #include "tool/inspect.h"
 #include "tool/tool.h"
 
@@ -23,6 +23,7 @@ const char explain_help[] =
     "  --driver    CUDA version of the driver (of sm_NN: 13.0)\n"
     "  --policy    best: what Kiln loads. driver: what NVIDIA's driver does\n"
     "              with the whole container (measured on sm_90)\n"
+    "  --json      the same for programs\n"
     "  --kernel    only containers that define it\n"
     "\n"
     "Honours CUDA_FORCE_PTX_JIT and CUDA_DISABLE_PTX_JIT.\n"
@@ -37,43 +38,17 @@ struct explain {
     struct kiln_target target;
     struct json out;
     size_t shown, failing;
+    int too_old;        /* the driver does not know the device */
+    char old[200];      /* said of that */
     int unused;         /* nothing in this container is ever asked for */
     unsigned char *has; /* which entries of the container define the kernel */
 };
-
-static int parse_driver(const char *text, int *out)
-{
-    char *end;
-    unsigned long major = strtoul(text, &end, 10), minor = 0;
-
-    if (!isdigit((unsigned char)*text) || major > 99)
-        return -1;
-    if (*end == '.' && isdigit((unsigned char)end[1]))
-        minor = strtoul(end + 1, &end, 10);
-    *out = (int)(major * 1000 + minor * 10);
-    return *end || minor > 99 ? -1 : 0;
-}
 
 static int flag(const char *name)
 {
     const char *v = getenv(name);
 
     return v && !strcmp(v, "1");
-}
-
-/* "sm_90", whose letter does not count: it is of images, not of devices. */
-static int parse_sm(const char *text, unsigned *sm)
-{
-    char *end;
-    unsigned long n = strtoul(text + 3, &end, 10);
-
-    if (strncmp(text, "sm_", 3) || !isdigit((unsigned char)text[3]) || n < 20 ||
-        n > 9999)
-        return -1;
-    if (*end == 'a' || *end == 'f')
-        end++;
-    *sm = (unsigned)n;
-    return *end ? -1 : 0;
 }
 
 /* Before anything was written. */
@@ -98,16 +73,11 @@ static int find_device(struct explain *x)
     struct kiln *kiln;
     struct kiln_error err;
 
-    if (x->device && !parse_sm(x->device, &x->target.sm)) {
+    if (x->target.sm) {
         x->target.kind = KILN_DEVICE_NVIDIA;
         x->target.driver_version = x->driver ? x->driver : 13000;
         return EXIT_DONE;
     }
-    if (x->device && strcmp(x->device, "cpu") &&
-        strncmp(x->device, "nvidia", 6))
-        return usage("explain",
-                     "--device %s: sm_NN, cpu or nvidia[:N] expected",
-                     x->device);
     if (kiln_open(&open, &kiln, &err))
         return refuse(x, &err);
     kiln_get_device(kiln, &device, NULL);
@@ -120,13 +90,25 @@ static int find_device(struct explain *x)
 
 static int parse(int argc, char **argv, struct explain *x)
 {
+    int files = 0;
+
     for (int i = 1; i < argc; i++) {
         const char *v;
 
-        if ((v = option_value(argc, argv, &i, "--device"))) {
+        if (!files && !strcmp(argv[i], "--")) {
+            files = 1;
+        } else if (files) {
+            if (x->path)
+                return usage("explain", "one FILE expected");
+            x->path = argv[i];
+        } else if ((v = option_value(argc, argv, &i, "--device"))) {
+            int rc = explain_device(v, &x->target.sm);
+
+            if (rc)
+                return rc;
             x->device = v;
         } else if ((v = option_value(argc, argv, &i, "--driver"))) {
-            if (parse_driver(v, &x->driver))
+            if (explain_driver(v, &x->driver))
                 return usage("explain", "--driver %s: a version as 12.4", v);
         } else if ((v = option_value(argc, argv, &i, "--policy"))) {
             if (strcmp(v, "best") && strcmp(v, "driver"))
@@ -256,6 +238,8 @@ static void end_container(struct explain *x, const struct kiln_walk *walk)
         prediction = "never loaded: nothing in it can be asked for; nvcc's "
                      "device link leaves it, and the program does not register "
                      "it";
+    else if (x->too_old)
+        prediction = x->old;
     else if (ends_driver(x, walk))
         prediction = "this load will crash or hang in NVIDIA's driver";
     if (!x->json) {
@@ -328,9 +312,11 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
     for (size_t i = 0; i < kiln_walk_count(walk); i++) {
         struct kiln_verdict v = {.size = sizeof v};
         struct kiln_entry e = {.size = sizeof e};
+        char text[300];
 
         kiln_walk_verdict(walk, i, &v, NULL);
         kiln_file_entry(file, v.entry, &e, NULL);
+        explain_toolkit(file, &x->target, &v, text, sizeof text);
         if (x->json)
             verdict_json(&x->out, &v, &e);
         else
@@ -342,8 +328,8 @@ static int explain_container(struct explain *x, const struct kiln_file *file,
     end_container(x, walk);
     x->shown++;
     if (!x->unused)
-        x->failing += kiln_walk_status(walk) || ends_driver(x, walk) ||
-                      !kernel_found(x, walk) ||
+        x->failing += kiln_walk_status(walk) || x->too_old ||
+                      ends_driver(x, walk) || !kernel_found(x, walk) ||
                       (*c.damage && x->target.policy == KILN_POLICY_DRIVER);
     kiln_walk_free(walk);
     return EXIT_DONE;
@@ -391,6 +377,7 @@ static void heading(struct explain *x, const struct kiln_file *file)
         json_number(&x->out, "sm", t->sm);
         json_signed(&x->out, "driver", t->driver_version);
         json_text(&x->out, "policy", policy);
+        json_signed(&x->out, "driver_knows_device", !x->too_old);
         json_begin(&x->out, "containers", '[');
         return;
     }
@@ -399,6 +386,9 @@ static void heading(struct explain *x, const struct kiln_file *file)
     printf("device %ssm_%u, driver of CUDA %d.%d, policy %s\n",
            t->kind == KILN_DEVICE_CPU ? "cpu, as " : "", t->sm,
            t->driver_version / 1000, t->driver_version % 1000 / 10, policy);
+    if (x->too_old)
+        puts("(which devices that driver knows is by NVIDIA's manual, not "
+             "verified)");
     if (t->force_ptx || t->disable_jit)
         printf("set in the environment:%s%s\n",
                t->force_ptx ? " CUDA_FORCE_PTX_JIT" : "",
@@ -455,8 +445,10 @@ int explain_main(int argc, char **argv)
         print_plain(stderr, "kiln explain: %s: %s; searched all the same\n",
                     x.path, kiln_file_note(file, i));
     rc = find_device(&x);
-    if (!rc)
+    if (!rc) {
+        x.too_old = explain_too_old(&x.target, x.old, sizeof x.old);
         rc = explain_file(&x, file);
+    }
     kiln_file_close(file);
     return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Look-ups in the table of CUDA releases.
+ * Look-ups in the tables of CUDA releases and of targets.
  */
 #include "walk/walk.h"
 
@@ -28,6 +28,22 @@ int walk_release_is_known(int driver_version)
     int cuda = driver_version / 1000 * 100 + driver_version % 1000 / 10;
 
     return cuda <= releases[COUNT - 1].cuda;
+}
+
+int walk_release_for_sm(unsigned sm)
+{
+    static const struct {
+        uint16_t sm, cuda;
+    } targets[] = {
+#define T(sm, cuda) {sm, cuda},
+#include "walk/targets.def"
+#undef T
+    };
+
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (targets[i].sm == sm)
+            return targets[i].cuda;
+    return -1;
 }
 
 const struct walk_release *walk_release_for_ptx(unsigned major, unsigned minor)

@@ -161,6 +161,9 @@ const struct walk_release *walk_release_of(int driver_version);
 /* Whether the table goes as far: of a newer driver than those in it, what PTX
  * it takes cannot be said, and none is refused as too new. */
 int walk_release_is_known(int driver_version);
+/* The first release whose driver knows the device (targets.def), as 1204; 0:
+ * one before the table's, -1: there is no such target. */
+int walk_release_for_sm(unsigned sm);
 /* The first release that takes this PTX version, or NULL: none known. */
 const struct walk_release *walk_release_for_ptx(unsigned major, unsigned minor);
 
