@@ -17,13 +17,15 @@ int container_unused(const struct kiln_file *file, size_t index)
     for (size_t i = c.first; i < c.first + c.count; i++) {
         struct kiln_entry e = {.size = sizeof e};
         struct kiln_symbols *s;
-        size_t defined;
+        int defined;
 
         kiln_file_entry(file, i, &e, NULL);
         /* PTX is not parsed for its variables. */
         if (e.kind != KILN_ENTRY_CUBIN || kiln_symbols_read(file, i, &s, NULL))
             return 0;
-        defined = kiln_symbols_count(s) + kiln_symbols_variable_count(s);
+        /* A damaged one may have lost them. */
+        defined = kiln_symbols_count(s) || kiln_symbols_variable_count(s) ||
+                  *kiln_symbols_damage(s);
         kiln_symbols_free(s);
         if (defined)
             return 0;
