@@ -22,11 +22,12 @@ enum { COUNT = 5000 };
 static struct kiln_file *many(struct buffer *bytes)
 {
     static struct fatbin_item items[COUNT];
-    static char texts[COUNT][32];
+    static char texts[COUNT][64];
     struct kiln_file *file;
 
     for (int i = 0; i < COUNT; i++) {
-        snprintf(texts[i], sizeof texts[i], ".entry k%d() {}", i);
+        snprintf(texts[i], sizeof texts[i],
+                 ".version 7.0\n.target sm_70\n.entry k%d() {}", i);
         items[i] = (struct fatbin_item){.kind = i % 7 ? FATBIN_PTX : FATBIN_ELF,
                                         .sm = 70,
                                         .major = 7,
