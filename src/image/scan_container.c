@@ -117,6 +117,35 @@ static enum kiln_status entries(struct scan *s, uint64_t offset, uint64_t size,
     return st;
 }
 
+/* Whether the header of an entry of a known kind stands behind the entries: a
+ * size that is too low hides it, from drivers too. Writers put 0x0101 behind
+ * the kind. */
+static enum kiln_status look_for_hidden(struct scan *s, uint64_t offset,
+                                        uint64_t size, uint64_t limit,
+                                        struct kiln_error *bad,
+                                        struct kiln_error *err)
+{
+    uint64_t at = offset + size, stored;
+    struct fatbin_entry e = {.offset = size};
+    unsigned char bytes[FATBIN_ENTRY];
+    enum kiln_status st;
+
+    if (limit - at < sizeof bytes)
+        return KILN_OK;
+    st = scan_window(s, at, sizeof bytes, limit, err);
+    st = st ? st : scan_read(s, at, bytes, sizeof bytes, err);
+    if (st || bytes[1] || bytes[2] != 1 || bytes[3] != 1 ||
+        (bytes[0] != FATBIN_PTX && bytes[0] != FATBIN_ELF &&
+         bytes[0] != FATBIN_LTO) ||
+        fatbin_entry_header(bytes, sizeof bytes, limit - at, &e, &stored, NULL))
+        return st;
+    kiln_fail(bad, KILN_E_FORMAT,
+              "fat binary: entries of %llu bytes, and behind these one more, "
+              "which is not listed",
+              (unsigned long long)(size - FATBIN_HEADER));
+    return KILN_OK;
+}
+
 enum kiln_status scan_container(struct scan *s, uint64_t offset, uint64_t limit,
                                 uint64_t *end, struct kiln_error *err)
 {
@@ -157,6 +186,8 @@ enum kiln_status scan_container(struct scan *s, uint64_t offset, uint64_t limit,
         if (!bad.status)
             bad = deeper;
     }
+    if (!st && !bad.status)
+        st = look_for_hidden(s, offset, size, limit, &bad, err);
     if (!st && bad.status) {
         st = s->visitor->damage(s->visitor->data, &bad, err);
         /* What follows may hold others. Not from its header on: containers

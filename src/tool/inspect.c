@@ -197,19 +197,26 @@ static size_t join(struct alike *list, size_t count)
 }
 
 /* A fat binary whose size says less than there is may have lost entries. */
-static void print_rest(const struct kiln_file *file)
+static uint64_t rest_of(const struct kiln_file *file)
 {
     struct kiln_container c = {.size = sizeof c};
     uint64_t rest = kiln_file_size(file);
 
     if (strcmp(kiln_file_looks(file), "a fat binary"))
-        return;
+        return 0;
     for (size_t i = 0; i < kiln_file_container_count(file); i++) {
         kiln_file_container(file, i, &c, NULL);
-        if (*c.damage || c.bytes > rest) /* said already */
-            return;
+        if (c.bytes > rest)
+            return 0;
         rest -= c.bytes;
     }
+    return rest;
+}
+
+static void print_rest(const struct kiln_file *file)
+{
+    uint64_t rest = rest_of(file);
+
     if (rest)
         printf("  %llu %s of the file in no container\n",
                (unsigned long long)rest, rest == 1 ? "byte" : "bytes");
@@ -406,10 +413,13 @@ static void inspect_file(struct inspect *in, const char *path)
                     path, in->unread);
     in->bad |= bad;
     list_notes(in, file);
-    if (in->json)
+    if (in->json) {
+        if (rest_of(file))
+            json_number(&in->out, "in_no_container", rest_of(file));
         json_end(&in->out, '}');
-    else
+    } else {
         print_summary(file);
+    }
     if (in->extract && extract_file(file, in->extract))
         in->bad = 1;
     symbols_end(stream);
