@@ -52,8 +52,10 @@ LLVMValueRef lower_addc(struct lower_op *o)
     return add_with(o, a, b, carry_in(o, a));
 }
 
-/* The flag holds the borrow: PTX ISA 9.7.2, sub.cc: "borrow-out written to
- * CC.CF". */
+/* NVIDIA's devices have one flag, the carry of a + ~b + 1, which a borrow
+ * leaves clear. PTX ISA 9.7.2 calls it borrow here, which tells the same of
+ * sub.cc and subc; where one of them meets addc or add.cc, as in nvcc's
+ * division of 128 bits, it is the carry that counts. */
 LLVMValueRef lower_sub_int(struct lower_op *o)
 {
     struct lower *l = o->l;
@@ -61,7 +63,7 @@ LLVMValueRef lower_sub_int(struct lower_op *o)
     if (lower_has(o, PTX_MOD_SAT))
         return lower_call2(l, "llvm.ssub.sat", a, b);
     if (lower_has(o, PTX_MOD_CC))
-        l->carry = i_cmp(l, LLVMIntULT, a, b);
+        l->carry = i_cmp(l, LLVMIntUGE, a, b);
     return i_sub(l, a, b);
 }
 
@@ -69,11 +71,11 @@ LLVMValueRef lower_subc(struct lower_op *o)
 {
     struct lower *l = o->l;
     LLVMValueRef a = source(o, 0), b = source(o, 1);
-    LLVMValueRef in = carry_in(o, a);
-    LLVMValueRef d = i_sub(l, a, b), r = i_sub(l, d, in);
+    LLVMValueRef borrow = i_sub(l, k_int(a, 1), carry_in(o, a));
+    LLVMValueRef d = i_sub(l, a, b), r = i_sub(l, d, borrow);
     if (lower_has(o, PTX_MOD_CC))
-        l->carry =
-            i_or(l, i_cmp(l, LLVMIntULT, a, b), i_cmp(l, LLVMIntULT, d, in));
+        l->carry = i_and(l, i_cmp(l, LLVMIntUGE, a, b),
+                         i_cmp(l, LLVMIntUGE, d, borrow));
     return r;
 }
 

@@ -164,7 +164,15 @@ LLVMValueRef lower_rcp_double(struct lower_op *o)
     return double_approx(o, 0);
 }
 
+/* Without .ftz an H200 gives all bits, which CUDA's rsqrt() of doubles relies
+ * on: two roundings are within one unit of the last place. */
 LLVMValueRef lower_rsqrt_double(struct lower_op *o)
 {
-    return double_approx(o, 1);
+    struct lower *l = o->l;
+    LLVMValueRef x;
+    if (lower_has(o, PTX_MOD_FTZ))
+        return double_approx(o, 1);
+    x = lower_float_in(o, 0, PTX_F64);
+    return lower_as_int(l,
+                        f_div(l, k_real(x, 1), lower_call1(l, "llvm.sqrt", x)));
 }

@@ -231,6 +231,12 @@ EXPECT(carries)
     UNUSED;
     return (uint32_t)(y >> 32);
 }
+/* One flag: sub.cc leaves a carry where nothing is borrowed. */
+EXPECT(one_flag)
+{
+    UNUSED;
+    return (t >= 16) + ((t >= 20 ? 8u : 7u) << 4);
+}
 EXPECT(exit_value_kept)
 {
     uint32_t i = 0, v = 0;
@@ -521,6 +527,12 @@ static const struct test_case {
      "add.cc.u32 %r3, %r2, %t;\n"
      "addc.u32 %r4, %r1, 0;\n" STORE("%r4") "ret;\n",
      carries, 0, 0},
+    {"carry from sub.cc to addc, from add.cc to subc",
+     "sub.cc.u32 %r3, %t, 16;\naddc.u32 %r1, 0, 0;\n"
+     "mov.u32 %r2, -20;\nadd.cc.u32 %r3, %r2, %t;\n"
+     "subc.u32 %r2, 8, 0;\nshl.b32 %r2, %r2, 4;\n"
+     "add.u32 %r1, %r1, %r2;\n" STORE("%r1") "ret;\n",
+     one_flag, 0, 0},
     {"what lanes left a loop with, kept over barriers behind it",
      "mov.u32 %r1, 0;\nand.b32 %r3, %t, 7;\n"
      "L: mul.lo.u32 %r2, %r1, %r1;\nadd.u32 %r2, %r2, %t;\n"

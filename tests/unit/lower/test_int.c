@@ -52,12 +52,13 @@ static void add(const struct form *f, const uint64_t *in, uint64_t *out)
     out[2] = carry(plain(f, in[0]) + plain(f, in[1]) + c, form_type(f, 0).bits);
 }
 
+/* The flag is the carry of a + ~b + 1: a borrow leaves it clear. */
 static void sub(const struct form *f, const uint64_t *in, uint64_t *out)
 {
     wide r = source(f, in, 0) - source(f, in, 1);
-    wide c = strchr(f->kinds, 'c') ? (wide)in[2] : 0;
-    out[0] = (uint64_t)(form_has(f, ".sat") ? clamp_s32(r) : r - c);
-    out[2] = plain(f, in[0]) < plain(f, in[1]) + c;
+    wide borrow = strchr(f->kinds, 'c') ? (wide)!in[2] : 0;
+    out[0] = (uint64_t)(form_has(f, ".sat") ? clamp_s32(r) : r - borrow);
+    out[2] = !(plain(f, in[0]) < plain(f, in[1]) + borrow);
 }
 
 static wide product(const struct form *f, const uint64_t *in)
