@@ -193,7 +193,7 @@ enum run_outcome run_object(const void *object, char *why, size_t why_size)
     int status = 0, ms = 0;
 
     if (child == 0)
-        _exit(run(object));
+        _exit((int)run(object));
     if (child < 0)
         return NOT_RUN;
     while (waitpid(child, &status, WNOHANG) == 0) {
