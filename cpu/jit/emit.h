@@ -227,6 +227,10 @@ LLVMValueRef emit_var_base(struct emit *e, const struct ptx_var *var,
                            int64_t add, unsigned bits);
 LLVMValueRef emit_local_vector(struct emit *e, const struct ptx_var *var,
                                int64_t add, unsigned c);
+/* Chunk c of a row of values, `offset` into memory that the engine reads or
+ * writes for a warp. */
+LLVMValueRef emit_row(struct emit *e, LLVMValueRef area, uint64_t offset,
+                      unsigned c, unsigned bytes);
 
 /* Addresses of a memory operand (emit_address.c). */
 struct emit_address {

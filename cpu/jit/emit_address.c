@@ -170,3 +170,10 @@ LLVMValueRef emit_address_vector(struct emit *e, const struct emit_address *a,
         step[i] = emit_const(e, 64, (uint64_t)(a->shape.stride * (int64_t)i));
     return offset_ptr(e, a->ptr[c], LLVMConstVector(step, e->lanes));
 }
+
+LLVMValueRef emit_row(struct emit *e, LLVMValueRef area, uint64_t offset,
+                      unsigned c, unsigned bytes)
+{
+    return offset_ptr(
+        e, area, emit_const(e, 64, offset + (uint64_t)c * e->lanes * bytes));
+}

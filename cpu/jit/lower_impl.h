@@ -93,6 +93,7 @@ LLVMValueRef lower_split(struct lower *l, LLVMValueRef bits, enum ptx_type t);
 LLVMValueRef lower_join(struct lower *l, LLVMValueRef parts, enum ptx_type t);
 /* f16 bits to f32. */
 LLVMValueRef lower_widen_half(struct lower *l, LLVMValueRef h);
+double lower_power_of_two(int e);
 /* Raw bits <-> floats without any of that. */
 LLVMValueRef lower_unpack(struct lower *l, LLVMValueRef bits, enum ptx_type t);
 LLVMValueRef lower_pack(struct lower *l, LLVMValueRef v, enum ptx_type t);

@@ -34,8 +34,7 @@ static const struct small *format_of(enum ptx_type t)
     return NULL;
 }
 
-/* A power of two of f32 by its exponent. */
-static double power(int e)
+double lower_power_of_two(int e)
 {
     double r = 1;
     for (; e > 0; e--)
@@ -60,11 +59,12 @@ static LLVMValueRef encode(struct lower *l, LLVMValueRef x,
     r = i_sub(l, r, k_int(r, (uint64_t)(127 - f->bias) << f->mantissa));
     /* Below the normal numbers: adding a number whose last place is the least
      * subnormal rounds there. */
-    double base = power(1 - f->bias - (int)f->mantissa + 23);
+    double base = lower_power_of_two(1 - f->bias - (int)f->mantissa + 23);
     LLVMValueRef k = k_real(x, base);
     LLVMValueRef tiny = lower_as_int(l, f_add(l, f_abs(l, x), k));
     tiny = i_sub(l, tiny, lower_as_int(l, k));
-    LLVMValueRef least = lower_as_int(l, k_real(x, power(1 - f->bias)));
+    LLVMValueRef least =
+        lower_as_int(l, k_real(x, lower_power_of_two(1 - f->bias)));
     r = select_(l, i_cmp(l, LLVMIntULT, a, least), tiny, r);
     LLVMValueRef most = k_int(r, f->most);
     r = select_(l, i_cmp(l, LLVMIntSGT, r, most), most, r);
@@ -121,7 +121,7 @@ static LLVMValueRef decode(struct lower *l, LLVMValueRef code,
     LLVMValueRef normal = i_add(l, i_shl(l, m, k_int(m, up)),
                                 k_int(m, (uint64_t)(127 - f->bias) << 23));
     LLVMValueRef tiny = LLVMBuildSIToFP(l->b, m, f32, "");
-    double last = power(1 - f->bias - (int)f->mantissa);
+    double last = lower_power_of_two(1 - f->bias - (int)f->mantissa);
     tiny = lower_as_int(l, f_mul(l, tiny, k_real(tiny, last)));
     LLVMValueRef low = i_cmp(l, LLVMIntULT, m, k_int(m, 1u << f->mantissa));
     LLVMValueRef r = select_(l, low, tiny, normal);

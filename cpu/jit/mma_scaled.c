@@ -46,24 +46,13 @@ static const struct element *element_of(enum ptx_type t)
     return NULL;
 }
 
-static double power_of_two(int e)
-{
-    double r = 1;
-
-    for (; e > 0; e--)
-        r *= 2;
-    for (; e < 0; e++)
-        r /= 2;
-    return r;
-}
-
 /* A code without its sign, in 64 bits, as f64. */
 static LLVMValueRef size_of(struct lower *l, LLVMValueRef m,
                             const struct element *x)
 {
     LLVMTypeRef f64 = lower_float_like(l, m, 64);
     LLVMValueRef normal, tiny, low, r;
-    double last = power_of_two(1 - x->bias - (int)x->mantissa);
+    double last = lower_power_of_two(1 - x->bias - (int)x->mantissa);
 
     normal = i_add(l, i_shl(l, m, k_int(m, 52 - x->mantissa)),
                    k_int(m, (uint64_t)(1023 - x->bias) << 52));

@@ -20,20 +20,12 @@ static LLVMValueRef area(struct emit *e)
     return e->tensor;
 }
 
-static LLVMValueRef place(struct emit *e, size_t offset, unsigned c,
-                          unsigned bytes)
-{
-    LLVMValueRef at =
-        emit_const(e, 64, offset + (uint64_t)c * e->lanes * bytes);
-
-    return LLVMBuildGEP2(e->l.b, e->i8, area(e), &at, 1, "");
-}
-
 static void put(struct emit *e, LLVMValueRef v, size_t offset, unsigned c,
                 unsigned bytes)
 {
-    LLVMSetAlignment(LLVMBuildStore(e->l.b, v, place(e, offset, c, bytes)),
-                     bytes);
+    LLVMSetAlignment(
+        LLVMBuildStore(e->l.b, v, emit_row(e, area(e), offset, c, bytes)),
+        bytes);
 }
 
 static void put_address(struct emit *e, const struct graph_insn *insn, int k,
@@ -131,7 +123,7 @@ void async_tensor(struct emit *e, const struct graph_insn *insn)
     for (unsigned c = 0; c < e->chunks; c++) {
         bytes[c] = LLVMBuildLoad2(
             e->l.b, emit_vec(e, e->i32),
-            place(e, offsetof(struct abi_tensor, bytes), c, 4), "");
+            emit_row(e, area(e), offsetof(struct abi_tensor, bytes), c, 4), "");
         LLVMSetAlignment(bytes[c], 4);
     }
     async_complete_bytes(e, insn, 3, bytes);

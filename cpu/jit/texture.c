@@ -32,28 +32,18 @@ static LLVMValueRef area(struct emit *e)
     return e->texture;
 }
 
-/* Chunk c of the row that starts at `offset`. */
-static LLVMValueRef place(struct emit *e, size_t offset, unsigned c,
-                          unsigned bytes)
-{
-    LLVMValueRef at =
-        emit_const(e, 64, offset + (uint64_t)c * e->lanes * bytes);
-
-    return LLVMBuildGEP2(e->l.b, e->i8, area(e), &at, 1, "");
-}
-
 static void put(struct emit *e, LLVMValueRef v, size_t offset, unsigned c,
                 unsigned bytes)
 {
-    LLVMValueRef st = LLVMBuildStore(e->l.b, v, place(e, offset, c, bytes));
-
-    LLVMSetAlignment(st, bytes);
+    LLVMSetAlignment(
+        LLVMBuildStore(e->l.b, v, emit_row(e, area(e), offset, c, bytes)),
+        bytes);
 }
 
 static LLVMValueRef get(struct emit *e, size_t offset, unsigned c)
 {
-    LLVMValueRef v =
-        LLVMBuildLoad2(e->l.b, emit_vec(e, e->i32), place(e, offset, c, 4), "");
+    LLVMValueRef v = LLVMBuildLoad2(e->l.b, emit_vec(e, e->i32),
+                                    emit_row(e, area(e), offset, c, 4), "");
 
     LLVMSetAlignment(v, 4);
     return v;

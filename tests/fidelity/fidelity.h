@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum {
     FID_IN = 5,     /* operands at most */
@@ -60,6 +61,8 @@ void fid_warp(struct fid_cases *all);
 void fid_memory(struct fid_cases *all);
 void fid_atomics(struct fid_cases *all);
 void fid_matrix(struct fid_cases *all);
+/* {%t4, %t5}: registers of a fragment. */
+void fid_list(FILE *f, const char *reg, unsigned from, unsigned count);
 void fid_sparse(struct fid_cases *all);
 /* approx.c: the error function of an approximation, or NULL. */
 fid_error *fid_approximation(const char *name);

@@ -59,7 +59,7 @@ static const struct shape shapes[] = {
     {"m8n8k4.row.row.f16.f16.f16.f16", 'A', 2, 2, 4, 'H'},
 };
 
-static void list(FILE *f, const char *reg, unsigned from, unsigned count)
+void fid_list(FILE *f, const char *reg, unsigned from, unsigned count)
 {
     fprintf(f, "{");
     for (unsigned i = 0; i < count; i++)
@@ -112,13 +112,13 @@ static void multiply(struct fid_cases *all, const struct shape *s)
     else
         words(f);
     fprintf(f, "    mma.sync.aligned.%s ", s->text);
-    list(f, wide ? "%d" : "%o", wide ? 16 : 0, s->c);
+    fid_list(f, wide ? "%d" : "%o", wide ? 16 : 0, s->c);
     fprintf(f, ", ");
-    list(f, wide ? "%d" : "%t", 0, s->a);
+    fid_list(f, wide ? "%d" : "%t", 0, s->a);
     fprintf(f, ", ");
-    list(f, wide ? "%d" : "%t", wide ? 8 : 4, s->b);
+    fid_list(f, wide ? "%d" : "%t", wide ? 8 : 4, s->b);
     fprintf(f, ", ");
-    list(f, wide ? "%d" : "%t", wide ? 12 : 8, s->c);
+    fid_list(f, wide ? "%d" : "%t", wide ? 12 : 8, s->c);
     fprintf(f, ";\n");
     for (unsigned i = 0; wide && i < s->c; i++)
         fprintf(f, "    mov.b64 {%%o%u, %%o%u}, %%d%u;\n", 2 * i, 2 * i + 1,
@@ -238,28 +238,28 @@ static void tile(struct fid_cases *all, const struct tile *t)
             "    add.u32 %%t43, %%sm, 3072;\n"
             "    wmma.load.a.sync.aligned.row.%s.shared.%s ",
             room, t->shape, t->a);
-    list(f, reg, 0, t->ra);
+    fid_list(f, reg, 0, t->ra);
     fprintf(f, ", [%%sm], %u;\n    wmma.load.b.sync.aligned.col.%s.shared.%s ",
             t->lda, t->shape, t->a);
-    list(f, reg, 8, t->rb);
+    fid_list(f, reg, 8, t->rb);
     fprintf(f, ", [%%t41], %u;\n    wmma.load.c.sync.aligned.row.%s.shared.%s ",
             t->ldb, t->shape, t->d);
-    list(f, reg, 16, t->rc);
+    fid_list(f, reg, 16, t->rc);
     fprintf(f, ", [%%t42], %u;\n    wmma.mma.sync.aligned.row.col.%s.%s",
             t->ldc, t->shape, t->d);
     if (strcmp(t->a, "f16"))
         fprintf(f, ".%s.%s", t->a, t->a);
     fprintf(f, ".%s ", t->d);
-    list(f, reg, 16, t->rc);
+    fid_list(f, reg, 16, t->rc);
     fprintf(f, ", ");
-    list(f, reg, 0, t->ra);
+    fid_list(f, reg, 0, t->ra);
     fprintf(f, ", ");
-    list(f, reg, 8, t->rb);
+    fid_list(f, reg, 8, t->rb);
     fprintf(f, ", ");
-    list(f, reg, 16, t->rc);
+    fid_list(f, reg, 16, t->rc);
     fprintf(f, ";\n    wmma.store.d.sync.aligned.row.%s.shared.%s [%%t43], ",
             t->shape, t->d);
-    list(f, reg, 16, t->rc);
+    fid_list(f, reg, 16, t->rc);
     fprintf(f,
             ", %u;\n    bar.warp.sync -1;\n"
             "    ld.shared.v4.b32 {%%o0, %%o1, %%o2, %%o3}, [%%t40+3072];\n"

@@ -38,14 +38,6 @@ static const struct shape shapes[] = {
     {"m16n8k128.row.col.satfinite.s32.u4.s4.s32", 'l', 4, 4, 4, 0},
 };
 
-static void list(FILE *f, const char *reg, unsigned from, unsigned count)
-{
-    fprintf(f, "{");
-    for (unsigned i = 0; i < count; i++)
-        fprintf(f, "%s%s%u", i ? ", " : "", reg, from + i);
-    fprintf(f, "}");
-}
-
 /* %t0... of a, %t4... of b, %t8... of c. */
 static const char words[] = "    mov.b64 {%t0, %t1}, %a0;\n"
                             "    mov.b64 {%t2, %t3}, %a1;\n"
@@ -90,13 +82,13 @@ static void multiply(struct fid_cases *all, const struct shape *s,
     fprintf(f, "%s", words);
     indices(f, s->kind == 'T');
     fprintf(f, "    mma.sp%s.sync.aligned.%s ", order, s->text);
-    list(f, "%o", 0, s->c);
+    fid_list(f, "%o", 0, s->c);
     fprintf(f, ", ");
-    list(f, "%t", 0, s->a);
+    fid_list(f, "%t", 0, s->a);
     fprintf(f, ", ");
-    list(f, "%t", 4, s->a);
+    fid_list(f, "%t", 4, s->a);
     fprintf(f, ", ");
-    list(f, "%t", 8, s->c);
+    fid_list(f, "%t", 8, s->c);
     fprintf(f, ", %%t16, %u;\n", selector);
     fclose(f);
     c = fid_add(
